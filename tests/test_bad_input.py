@@ -186,7 +186,7 @@ def test_a_surrogate_without_weights_is_refused(never_trains):
         ({"schema": Schema(()), "categorical": ["x0"]}, "either a schema or categorical"),
         ({"surrogate": "forest"}, "choose 'logistic'"),
         ({"tree": LogisticRegression()}, "gives no rules; use 'tree'"),
-        ({"search": "fast"}, "search must be one of"),
+        ({"search": "fast"}, "search must be .exact. or .index., found .fast."),
         ({"rule_objective": "best"}, "objective 'best' is not known"),
         ({"encoder": LinearEncoder(2), "rule_objective": "so"}, "brings its own objective"),
     ],

@@ -200,7 +200,7 @@ def test_the_answer_is_plain_and_holds_no_row(explainer):
 
 
 def test_wrong_arguments_and_rows_that_are_none_are_refused(explainer):
-    with pytest.raises(ValueError, match="sample must be a whole number"):
+    with pytest.raises(ValueError, match="sample must be an integer, 0 or more"):
         explainer.check(loans(20), sample=-1)
     with pytest.raises(SchemaError, match="expected numbers"):
         explainer.check(loans(20).assign(age="old"))

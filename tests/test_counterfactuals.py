@@ -358,7 +358,7 @@ def test_a_position_is_no_class_where_classes_are_numbers(three_class_explainer)
     ("options", "words"),
     [
         ({"n": 0}, "n must be a positive integer"),
-        ({"max_changes": 0}, "max_changes must be a positive integer"),
+        ({"max_changes": 0}, "max_changes must be None or a positive integer"),
         ({"desired_class": "maybe"}, "choose 'opposite' or one of"),
         ({"features_to_vary": "income"}, r"write \['income'\]"),
         ({"features_to_vary": []}, "at least one feature must be free"),

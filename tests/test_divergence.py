@@ -7,6 +7,7 @@ import pytest
 
 from illume import Explainer, Objective, Training
 from illume.encoders.training import Trainer
+from illume.errors import OutOfMemoryError
 from tests.brief_fits import BRIEF, ROWS, SMALL, bent
 from tests.common import grouped
 
@@ -83,11 +84,18 @@ def test_rules_fall_back_too():
         assert explainer.rule_quality_.source == "global"
 
 
-def test_a_training_for_which_memory_runs_out_is_told_with_advice(monkeypatch):
-    from illume.errors import OutOfMemoryError
-
+@pytest.mark.parametrize(
+    "error",
+    [
+        RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB"),
+        RuntimeError("DefaultCPUAllocator: can't allocate memory: you tried to allocate 9 bytes"),
+        MemoryError(),
+    ],
+    ids=["CUDA", "CPU", "Python"],
+)
+def test_a_training_for_which_memory_runs_out_is_told_with_advice(monkeypatch, error):
     def full(self):
-        raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 MiB")
+        raise error
 
     monkeypatch.setattr(Trainer, "train_epoch", full)
     with pytest.raises(OutOfMemoryError, match=r"training on batches of 32 rows .*use smaller ones"):

@@ -14,7 +14,6 @@ from sklearn.linear_model import LinearRegression, LogisticRegression
 
 import illume
 from illume import plots
-from illume.data.hints import POSITION
 from illume.errors import BlackBoxError, LabelsOnlyWarning, SchemaError
 from illume.explanations import habits
 from tests.common import global_explainer, loans
@@ -44,18 +43,6 @@ def explainer(model, frame):
 
 def one_line(raised):
     return "\n" not in str(raised.value)
-
-
-def test_rows_as_a_second_argument_are_told_to_go_to_fit(model, frame):
-    with pytest.raises(TypeError, match=r"illume\.Explainer\(model\)\.fit\(X\)") as raised:
-        illume.Explainer(model, frame)
-    assert one_line(raised)
-
-
-@pytest.mark.parametrize("name", sorted(set(habits.ARGUMENTS["__init__"]) - {POSITION}))
-def test_arguments_of_other_explainers_have_a_line(model, name):
-    with pytest.raises(TypeError, match=f"Explainer takes no {name}; "):
-        illume.Explainer(model, **{name: 1})
 
 
 def test_an_explainer_is_still_an_estimator(explainer, model):
@@ -90,53 +77,21 @@ def test_properties_that_raise_keep_their_own_words(explainer, model):
 
 
 @pytest.mark.parametrize(
-    ("call", "said"),
+    "call",
     [
-        (lambda e, X: e.counterfactuals(X, total_CFs=4), r"takes no total_CFs; write n="),
-        (lambda e, X: e(X, nsamples=100), r"takes no nsamples; write refine=64"),
-        (lambda e, X: e(X, check_additivity=False), "contributions always add up"),
-        (
-            lambda e, X: e(X, threshold=0.2),
-            r"no threshold; write explainer.threshold = … first",
-        ),
-        (lambda e, X: e.counterfactuals(X, positive_class="1"), "write desired_class=…"),
-        (
-            lambda e, X: e.rules(X, treshold=0.2),
-            r"^rules takes no treshold; write threshold=…$",
-        ),
-        (
-            lambda e, X: e.rule_set(top=3),
-            "no top; its arguments are max_rules, precision, max",
-        ),
-        (lambda e, X: e.save("a", row="all"), "^save takes no row; write rows=…$"),
-        (lambda e, X: e.latents(X, map=True), "^latents takes no map; write maps=…$"),
-        (lambda e, X: illume.Explainer(len, surrogate=3), "no surrogate; write surrogate_options=…$"),
-        (
-            lambda e, X: e(X, X["age"]),
-            "1 argument by position, found 2; labels are not needed",
-        ),
-        (
-            lambda e, X: e.rules(X, 0.9),
-            "position, found 2; write options by name: polish=…, prec",
-        ),
-        (
-            lambda e, X: e.report(X["age"], X),
-            "path must be the name of a file, found DataFrame; ",
-        ),
-        (
-            lambda e, X: plots.waterfall(e(X)[0], max_display=3),
-            "no max_display; write n_features=…",
-        ),
-        (
-            lambda e, X: plots.bar(e(X), n_feature=3),
-            "bar takes no n_feature; write n_features=…$",
-        ),
-        (lambda e, X: plots.beeswarm(e(X), show=False), "plots return their axes"),
+        lambda e, X: e.counterfactuals(X, total_CFs=4),
+        lambda e, X: e(X, nsamples=100),
+        lambda e, X: plots.bar(e(X), max_display=3),
     ],
 )
-def test_names_of_arguments_are_translated(explainer, frame, call, said):
-    with pytest.raises(TypeError, match=said) as raised:
+def test_arguments_that_do_not_exist_are_named_as_python_does(explainer, frame, call):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument '(total_CFs|nsamples|max_display)'"):
         call(explainer, frame)
+
+
+def test_rows_in_the_place_of_a_path_are_refused(explainer, frame):
+    with pytest.raises(TypeError, match="path must be the name of a file, found DataFrame; ") as raised:
+        explainer.report(frame["age"], frame)
     assert one_line(raised)
 
 
@@ -158,11 +113,6 @@ def test_plots_of_other_packages_are_answered_by_those_of_illume(name, said):
 def test_every_plot_that_is_suggested_exists():
     for called in plots._NAMES.values():
         assert called.partition("(")[0] in plots.__all__
-
-
-def test_a_missing_argument_is_named_as_python_does(explainer):
-    with pytest.raises(TypeError, match="missing 1 required positional argument: 'X'"):
-        explainer.rules()
 
 
 def test_labels_in_the_place_of_rows_are_noticed(model, frame):

@@ -74,7 +74,7 @@ def test_a_row_alone_is_the_row_in_a_batch_and_has_the_same_place(explainer, wid
 def test_chunks_of_rows_change_nothing(explainer, wide, monkeypatch):
     whole = explainer.latents(wide[0], maps=True)
     monkeypatch.setattr("illume.explanations.fitted.BATCH_ROWS", 50)
-    monkeypatch.setattr("illume.data.threads.RowChunks.__init__.__defaults__", (7,))
+    monkeypatch.setattr("illume.data.threads.row_chunks.__defaults__", (7,))
     pieces = explainer.latents(wide[0], maps=True)
     for name in ("Z", "X", "maps", "probabilities"):
         np.testing.assert_allclose(getattr(pieces, name), getattr(whole, name), atol=1e-6)

@@ -80,7 +80,7 @@ def test_pieces_of_any_size_give_the_same_numbers(loan_explainer, monkeypatch, p
     parts = [loan_explainer.rules(rows.iloc[start : start + piece]) for start in range(0, len(rows), piece)]
     assert [rule.text for part in parts for rule in part] == [rule.text for rule in rules]
     monkeypatch.setattr(assembly, "BATCH_ROWS", piece)
-    monkeypatch.setattr(threads.RowChunks.__init__, "__defaults__", (piece,))
+    monkeypatch.setattr(threads.row_chunks, "__defaults__", (piece,))
     within = loan_explainer(rows)
     np.testing.assert_allclose(within.values, whole.values, rtol=TOLERANCE, atol=TOLERANCE)
     np.testing.assert_array_equal(within.novelty.far, whole.novelty.far)

@@ -213,7 +213,7 @@ def test_there_is_one_count_of_leaves(loan_explainer):
     [
         ({"max_rules": 0}, "max_rules must be a positive integer, found 0"),
         ({"max_conditions": 2.5}, "max_conditions must be a positive integer, found 2.5"),
-        ({"precision": 1.2}, "precision must be at least 0.5 and below 1, found 1.2"),
+        ({"precision": 1.2}, "precision must be a number from 0.5 to below 1, found 1.2"),
         ({"interval": 0.8}, "interval is for rules that end in numbers"),
     ],
 )

@@ -172,7 +172,7 @@ def test_pieces_of_a_stream_are_the_whole(loan_explainer):
     assert [rule.text for piece in pieces for rule in piece] == whole
     found = [len(piece) for piece in loan_explainer.stream(rows, 10, kind="counterfactuals", n=1)]
     assert found == [10, 10, 5]
-    with pytest.raises(ValueError, match="kind must be one of"):
+    with pytest.raises(ValueError, match="kind must be 'attributions', 'latents'"):
         next(loan_explainer.stream(rows, kind="shap"))
 
 
@@ -340,9 +340,9 @@ def test_rules_of_arrays_and_of_a_model_without_report_in_a_class():
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"precision": 1.0}, "precision must be at least 0.5 and below 1"),
+        ({"precision": 1.0}, "precision must be a number from 0.5 to below 1"),
         ({"precision": 0.2}, "found 0.2"),
-        ({"max_conditions": 0}, "max_conditions must be a positive integer, found 0"),
+        ({"max_conditions": 0}, "max_conditions must be None or a positive integer, found 0"),
         ({"max_conditions": 2.5}, "found 2.5"),
     ],
 )

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from importlib import import_module
+from types import FrameType
 from typing import Any, Self
 
 
@@ -43,15 +46,24 @@ class IllumeError(Exception):
 class OptionError(IllumeError, ValueError):
     """An option has a value that cannot be used, or does not go with the model or with another option.
 
-    >>> error = OptionError(Setting("n"), " must be a positive integer, found 0")
+    >>> error = OptionError(Setting("n"), " goes with counterfactuals")
     >>> print(error.option, error, error.spell(lambda setting: f"-{setting.name}"), sep="; ")
-    n; n must be a positive integer, found 0; -n must be a positive integer, found 0
+    n; n goes with counterfactuals; -n goes with counterfactuals
     """
 
     @property
     def option(self) -> str:
         """The name of the first option in the text."""
         return next((each.name for each in self.pieces if isinstance(each, Setting)), "")
+
+    @classmethod
+    def must_be(cls, option: str, expected: str, found: str) -> Self:
+        """Return the error of an option that has another value than expected.
+
+        >>> print(OptionError.must_be("n", "a positive integer", "0"))
+        n must be a positive integer, found 0
+        """
+        return cls(Setting(option), f" must be {expected}, found {found}")
 
 
 class SchemaError(IllumeError, ValueError):
@@ -81,7 +93,7 @@ class RowError(SchemaError):
 
     @property
     def pieces(self) -> tuple[Any, ...]:
-        """See `IllumeError`."""
+        """The error's text."""
         where = f"row {self.row} of {self.file} (rows count from 0)" if self.file else f"row {self.row}"
         return (f"column {self.column!r} holds {self.found} in {where}{self.why}; {self.advice}",)
 
@@ -115,7 +127,7 @@ class BlackBoxError(IllumeError, RuntimeError):
 
     @property
     def pieces(self) -> tuple[Any, ...]:
-        """See `IllumeError`."""
+        """The error's text."""
         of = f" of {self.file} (from 0)" if self.file else ""
         named = f"; failing rows{of}: {', '.join(map(str, self.rows))}" if self.rows else ""
         return (self.message + named + (" and more" if self.more else ""),)
@@ -153,7 +165,7 @@ class ExportError(IllumeError, TypeError):
 
 
 class OutOfMemoryError(IllumeError, MemoryError):
-    """Memory ran out even for a single row, or for a batch of a training."""
+    """Memory ran out while training on batches of rows."""
 
 
 class TwinError(IllumeError, TypeError):
@@ -216,3 +228,12 @@ def import_extra(name: str, extra: str) -> Any:
         raise MissingExtraError(
             f'this needs {missing}; install it with: pip install "illume[{extra}]"'
         ) from error
+
+
+def warn(message: str, category: type[Warning] = UserWarning) -> None:
+    """Warn at the line outside of illume that led here, however deep the call is."""
+    level = 2
+    caller: FrameType | None = sys._getframe(1)
+    while caller is not None and caller.f_globals.get("__name__", "").partition(".")[0] == "illume":
+        level, caller = level + 1, caller.f_back
+    warnings.warn(message, category, stacklevel=level)

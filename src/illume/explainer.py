@@ -13,7 +13,7 @@ from illume.explanations.attributions import attribute
 from illume.explanations.check_options import check_request
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.counterfactuals import find_counterfactuals
-from illume.explanations.habits import guide, require_rows_first
+from illume.explanations.habits import require_rows_first
 from illume.explanations.options import DataOptions, RuleOptions, SurrogateOptions
 from illume.explanations.rule_summary import RuleSetRequest, summarize_rules
 from illume.explanations.rules import RuleRequest, explain_rules
@@ -32,7 +32,6 @@ from illume.results.rule_set import RuleSet
 from illume.results.rules import Rules
 
 
-@guide
 class Explainer(Learned, Pages, BaseEstimator):
     """Explains a black-box model of tabular rows, which answers with classes or numbers.
 

@@ -124,7 +124,7 @@ def test_options_that_cannot_work_are_refused(options, words, X):
 
 
 def test_a_training_that_cannot_work_is_refused():
-    with pytest.raises(ValueError, match="batch_size must be positive, found 0"):
+    with pytest.raises(ValueError, match="batch_size must be a positive integer, found 0"):
         Training(batch_size=0)
 
 

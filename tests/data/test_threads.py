@@ -9,7 +9,6 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from illume.data import threads
 from illume.data.threads import in_chunks, single_blas_thread, thread_count
-from illume.errors import OutOfMemoryError
 
 
 @pytest.fixture(params=[1, 2, 5])
@@ -49,24 +48,6 @@ def test_no_more_threads_than_allowed_and_none_for_few_rows(n_threads):
     in_chunks(lambda rows: alone.append(threading.get_ident()), 10, 10)
     in_chunks(lambda rows: alone.append(threading.get_ident()), 100, 10, parallel=False)
     assert set(alone) == {threading.get_ident()}
-
-
-def test_rows_that_memory_runs_out_for_come_again_half_as_many(n_threads):
-    seen = np.zeros(100, dtype=int)
-
-    def work(rows):
-        if rows.stop - rows.start > 7:
-            raise MemoryError
-        seen[rows] += 1
-
-    in_chunks(work, 100, 25)
-    assert (seen == 1).all()
-
-    def hopeless(rows):
-        raise MemoryError
-
-    with pytest.raises(OutOfMemoryError, match="row 0 of 100"):
-        in_chunks(hopeless, 100, 25)
 
 
 def test_the_error_of_the_first_rows_is_raised(n_threads):

@@ -114,7 +114,7 @@ def test_presets_are_the_papers(preset, expected):
     ("settings", "words"),
     [
         ({"lambda_y": -1.0}, "lambda_y must be a finite number >= 0, found -1.0"),
-        ({"alpha": 0}, "alpha must be at least 1"),
+        ({"alpha": 0}, "alpha must be None or a positive integer"),
     ],
 )
 def test_meaningless_weights_raise(settings, words):

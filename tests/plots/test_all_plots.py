@@ -118,8 +118,8 @@ WRONG_KIND = {
     "this plot shows pairs of features, found Attributions": lambda m: plots.interactions(m.batch),
 }
 WRONG_VALUE = {
-    "n_features must be at least 1, found 0": lambda m, _: plots.bar(m.row, n_features=0),
-    "n_features must be at least 1, found -1": lambda m, _: plots.waterfall(m.row, n_features=-1),
+    "n_features must be a positive integer, found 0": lambda m, _: plots.bar(m.row, n_features=0),
+    "n_features must be a positive integer, found -1": lambda m, _: plots.waterfall(m.row, n_features=-1),
     "'incom', which is no column; the nearest column is 'income'": lambda m, _: plots.dependence(
         m.batch, "incom"
     ),

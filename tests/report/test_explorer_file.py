@@ -79,7 +79,7 @@ def test_scenarios_get_the_types_of_the_fitted_columns(loan_explorer, loan_expla
     [
         ({"path": "page.txt"}, ValueError, "the explorer page.txt must end in .html or .htm"),
         ({"path": "no such folder/page.html"}, FileNotFoundError, "there is no folder no such folder"),
-        ({"max_rows": 0}, ValueError, "max_rows must be an integer of at least 1, found 0"),
+        ({"max_rows": 0}, ValueError, "max_rows must be a positive integer, found 0"),
         ({"date": 5}, TypeError, "date must be a date"),
     ],
 )

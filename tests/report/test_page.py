@@ -104,9 +104,9 @@ def test_rounded_numbers_are_off_by_less_than_a_60000th_of_the_largest():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"max_rows": 0}, "max_rows must be an integer of at least 1, found 0"),
-        ({"n_counterfactuals": 1.5}, "n_counterfactuals must be an integer"),
-        ({"max_counterfactual_rows": True}, "max_counterfactual_rows must be an integer"),
+        ({"max_rows": 0}, "max_rows must be a positive integer, found 0"),
+        ({"n_counterfactuals": 1.5}, "n_counterfactuals must be a positive integer"),
+        ({"max_counterfactual_rows": True}, "max_counterfactual_rows must be a positive integer"),
     ],
 )
 def test_impossible_numbers_are_refused(options, message, odd_explainer, tmp_path):

@@ -166,5 +166,5 @@ def test_the_extra_is_named_if_it_is_missing(loan_explainer, loan_frame, monkeyp
 
 @pytest.mark.parametrize("max_rows", [0, 1.5])
 def test_bad_options_are_refused(loan_explainer, loan_frame, max_rows):
-    with pytest.raises(ValueError, match="max_rows must be an integer of at least 1"):
+    with pytest.raises(ValueError, match="max_rows must be a positive integer"):
         loan_explainer.explore(loan_frame, max_rows=max_rows)

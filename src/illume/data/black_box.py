@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -18,7 +17,7 @@ from illume.data.number_outputs import Numbers
 from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.data.sampling import evenly_spaced
-from illume.errors import BlackBoxError, LabelsOnlyWarning, OptionError, Setting, rows_after
+from illume.errors import BlackBoxError, LabelsOnlyWarning, OptionError, Setting, rows_after, warn
 
 TRIED = 5  # single rows; a model that fails on each of them is not called again
 BATCH_ROWS = 65_536
@@ -360,11 +359,10 @@ def _find_labels(
     if hasattr(model, "predict_proba"):
         more = "the model itself, or its predict_proba, in the place of its predict"
     numbers = "" if is_labels(raw) else "; if these labels are numbers, say DataOptions(task='regression')"
-    warnings.warn(
+    warn(
         "the model answers with decisions alone, not with probabilities: each counts as certain, so that "
         f"contributions tell which features change the decision, but not how close it is; {more} tells more"
         f"{numbers}",
         LabelsOnlyWarning,
-        stacklevel=7,
     )
     return Classes(tuple(found), labels_only=True)

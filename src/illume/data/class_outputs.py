@@ -60,26 +60,21 @@ class Classes(ClassWords, Outputs):
 
     @property
     def scale_name(self) -> str:
-        """See `Outputs`."""
         return self.scale
 
     @property
     def link(self) -> str:
-        """See `Outputs`."""
         return self.scale
 
     @property
     def error_unit(self) -> str:
-        """See `Outputs`."""
         return self.scale
 
     @property
     def dashboard_scale(self) -> str:
-        """See `Outputs`."""
         return "logodds" if self.scale == LOG_ODDS else "probability"
 
     def on_scale(self, scale: str) -> Self:
-        """See `Outputs`."""
         return replace(self, scale=scale)
 
     def choose_scale(self, scale: str, P: FloatArray) -> str:
@@ -145,12 +140,10 @@ class Classes(ClassWords, Outputs):
         return replace(self, positive=None if len(self) == 2 and position == 1 else position)
 
     def ask(self, positive_class: Any, threshold: float | None) -> Self:
-        """See `Outputs`."""
         plain = replace(self, positive=None, cutoff=None).towards(positive_class)
         return plain if threshold is None else replace(plain, cutoff=plain._cutoff(threshold, plain.at))
 
     def with_threshold(self, threshold: float | None) -> Self:
-        """See `Outputs`."""
         if threshold is None:
             return self
         positive = self.at if self.cutoff is None else self.cutoff.positive
@@ -209,11 +202,9 @@ class Classes(ClassWords, Outputs):
         return [np.ascontiguousarray(each) for each in np.moveaxis(array, -1, 0)]
 
     def fit_scale(self, P: FloatArray) -> Scale:
-        """See `Outputs`."""
         return LogOdds.fit(P) if self.scale == LOG_ODDS else Shares()
 
     def read_scale(self, least: float, center: FloatArray, unit: FloatArray) -> Scale:
-        """See `Outputs`."""
         if self.scale == PROBABILITY:
             return Shares()
         if not LEAST <= least <= MOST:
@@ -221,16 +212,13 @@ class Classes(ClassWords, Outputs):
         return LogOdds(least)
 
     def scale_of(self, link: str) -> str:
-        """See `Outputs`."""
         return LOG_ODDS if link in ("logistic", "softmax") else PROBABILITY
 
     def scores(self, P: FloatArray) -> FloatArray:
-        """See `Outputs`."""
         return LogOdds()(P)
 
     @property
     def unit(self) -> FloatArray:
-        """See `Outputs`."""
         return np.ones(1)
 
     def answers(self, S: FloatArray) -> FloatArray:
@@ -246,7 +234,6 @@ class Classes(ClassWords, Outputs):
         return np.asarray(softmax(S, axis=1))
 
     def targets(self, P: FloatArray) -> FloatArray:
-        """See `Outputs`."""
         return P
 
     def normalize_weights(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -257,7 +244,6 @@ class Classes(ClassWords, Outputs):
         return coef - coef.mean(0), intercept - intercept.mean()
 
     def question(self, output: int | str | None = None, threshold: float | None = None) -> Question:
-        """See `Outputs`."""
         if output is not None:
             raise ValueError(
                 "output is for models that answer with numbers; this one answers with probabilities of "
@@ -271,11 +257,9 @@ class Classes(ClassWords, Outputs):
         return self.question().decide(P)
 
     def example_wish(self) -> dict[str, Any]:
-        """See `Outputs`."""
         return {}
 
     def require_variety(self, P: FloatArray) -> None:
-        """See `Outputs`."""
         if (np.abs(P - P[:1]) <= SAME).all():
             raise BlackBoxError(
                 f"the model gives all {len(P)} rows the same answer, {self.headline(P[0])}, so there is "
@@ -319,11 +303,9 @@ class Classes(ClassWords, Outputs):
         return 1 if self.explained[i] == self.names[decided] else -1
 
     def probabilities(self, P: FloatArray) -> FloatArray:
-        """See `Outputs`."""
         return P
 
     def plain(self, p: FloatArray) -> Any:
-        """See `Outputs`."""
         return self.short(p)
 
     def columns(self, P: FloatArray) -> dict[str, np.ndarray[Any, Any]]:
@@ -337,7 +319,6 @@ class Classes(ClassWords, Outputs):
         return {"surrogate_probability": Q[np.arange(len(P)), self.decide(P)]}
 
     def batch_dict(self, P: FloatArray) -> dict[str, Any]:
-        """See `Outputs`."""
         return {
             "class_names": list(self.names),
             "decisions": [self.names[c] for c in self.decide(P)],
@@ -345,7 +326,6 @@ class Classes(ClassWords, Outputs):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """See `Outputs`."""
         return {
             "task": self.task,
             "names": list(self.names),
@@ -374,5 +354,4 @@ class Classes(ClassWords, Outputs):
         return replace(found, positive=values["positive"])
 
     def is_valid(self, P: FloatArray) -> bool:
-        """See `Outputs`."""
         return bool((P >= -1e-6).all() and (np.abs(P.sum(1) - 1) <= 1e-3).all())

@@ -69,12 +69,10 @@ class ClassWords:
 
     @property
     def table_caption(self) -> str:
-        """See `Outputs`."""
         decided = len(self.names) > 2 and self.positive is None
         return f"the {self.scale} of {'the decided class' if decided else repr(self.names[self.at])}"
 
     def describe_scales(self) -> str:
-        """See `Outputs`."""
         n = len(self.names)
         return self.describe_scale() if n == 2 else f"{self.scale} of {n} classes"
 
@@ -131,23 +129,18 @@ class ClassWords:
         return f"{q[self._decided(p)]:.3f}"
 
     def format_score(self, score: float, i: int = 0) -> str:
-        """See `Outputs`."""
         return signed(score)
 
     def format_total(self, score: float, i: int = 0) -> str:
-        """See `Outputs`."""
         return f"{score:.3f}" if self.scale == PROBABILITY else signed(score)
 
     def format_answer_error(self, error: float) -> str:
-        """See `Outputs`."""
         return f"{error:.3f}"
 
     def format_error(self, error: float) -> str:
-        """See `Outputs`."""
         return f"{error:.3f}"
 
     def describe_monotony(self, P: FloatArray) -> str:
-        """See `Outputs`."""
         decided = np.unique(self.decide(P))
         if len(decided) > 1:
             return ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -25,7 +24,7 @@ from illume.data.schema import (
     declared_codes,
     require_columns,
 )
-from illume.errors import LostDigitsWarning, SchemaError
+from illume.errors import LostDigitsWarning, SchemaError, warn
 
 MIN_ROWS = 10
 EXACT = 2**53  # up to which floating-point numbers hold every whole number
@@ -115,12 +114,11 @@ def _warn_of_lost_digits(loaded: LoadedRows) -> None:
         values = [value for value in loaded.frame.labels(feature.name) if isinstance(value, int)]
         lost = next((value for value in values if int(float(value)) != value), None)
         if lost is not None:
-            warnings.warn(
+            warn(
                 f"column {feature.name!r} holds whole numbers such as {lost}, whose last digits are lost "
                 f"(numbers are exact up to 2^53): if they are codes, name the column in categorical, or make "
                 f"it text; if they name the rows, leave it out",
                 LostDigitsWarning,
-                stacklevel=5,
             )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import socket
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+from illume.errors import warn
 
 _warned: set[str] = set()
 
@@ -67,9 +68,7 @@ def _warn(path: Path, error: Exception) -> None:
     if str(path) in _warned:
         return
     _warned.add(str(path))
-    warnings.warn(
+    warn(
         f"{path.parent} cannot be locked ({getattr(error, 'strerror', None) or error}); make sure that "
         f"nothing else writes there",
-        UserWarning,
-        stacklevel=5,
     )

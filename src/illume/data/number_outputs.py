@@ -50,7 +50,6 @@ class Numbers(NumberWords, Outputs):
     disagreement: ClassVar[str] = "differs"
 
     def parse(self, raw: np.ndarray[Any, Any]) -> FloatArray:
-        """See `Outputs`."""
         P = require_numbers(raw, positive=self.link == "log")
         if P.shape[1] != len(self):
             raise BlackBoxError(
@@ -79,21 +78,18 @@ class Numbers(NumberWords, Outputs):
 
     @property
     def scale_name(self) -> str:
-        """See `Outputs`."""
         if self.link == "log":
             return "logarithm of the prediction"
         return self.names[0] if len(self.names) == 1 else "units of each output"
 
     @property
     def error_unit(self) -> str:
-        """See `Outputs`."""
         if len(self) > 1:
             return "standard deviations of each output"
         return "logarithms" if self.link == "log" else f"units of {self.names[0]}"
 
     @property
     def strength_unit(self) -> str:
-        """See `Outputs`."""
         return "logarithms" if self.link == "log" else self.error_unit
 
     def each(
@@ -123,19 +119,15 @@ class Numbers(NumberWords, Outputs):
 
     @property
     def table_caption(self) -> str:
-        """See `Outputs`."""
         return self.describe_scale()
 
     def describe_scales(self) -> str:
-        """See `Outputs`."""
         return self.describe_scale() if len(self) == 1 else f"{len(self)} outputs: {', '.join(self.names)}"
 
     def fit_scale(self, P: FloatArray) -> Scale:
-        """See `Outputs`."""
         return NumberScale.fit(P, self.link)
 
     def read_scale(self, least: float, center: FloatArray, unit: FloatArray) -> Scale:
-        """See `Outputs`."""
         if center.shape != (len(self),) or unit.shape != (len(self),):
             raise ValueError(f"there are {len(center)} centers and {len(unit)} units of {len(self)} numbers")
         return NumberScale(self.link, center, unit)
@@ -150,24 +142,19 @@ class Numbers(NumberWords, Outputs):
         return self.link
 
     def scale_of(self, link: str) -> str:
-        """See `Outputs`."""
         return self.link if link == {"identity": "identity", "log": "exp"}[self.link] else ""
 
     def scores(self, P: FloatArray) -> FloatArray:
-        """See `Outputs`."""
         return apply_link(P, self.link)
 
     @property
     def unit(self) -> FloatArray:
-        """See `Outputs`."""
         return np.array(self.spread)
 
     def answers(self, S: FloatArray) -> FloatArray:
-        """See `Outputs`."""
         return np.exp(S) if self.link == "log" else S
 
     def targets(self, P: FloatArray) -> FloatArray:
-        """See `Outputs`."""
         return self.scores(P)
 
     def normalize_weights(self, coef: FloatArray, intercept: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -185,7 +172,6 @@ class Numbers(NumberWords, Outputs):
         raise OptionError(Setting("output"), f" must be one of {list(self.names)}, found {output!r}")
 
     def question(self, output: int | str | None = None, threshold: float | None = None) -> Question:
-        """See `Outputs`."""
         at = self.position(output)
         if threshold is None:
             return Bands(at, self.edges[at], CLOSE * self.spread[at])
@@ -219,7 +205,6 @@ class Numbers(NumberWords, Outputs):
         return TOLERANCE * np.array(self.spread)
 
     def towards(self, positive_class: Any) -> Self:
-        """See `Outputs`."""
         if positive_class is not None:
             raise OptionError(
                 Setting("positive_class"),
@@ -229,7 +214,6 @@ class Numbers(NumberWords, Outputs):
         return self
 
     def ask(self, positive_class: Any, threshold: float | None) -> Self:
-        """See `Outputs`."""
         if threshold is not None:
             raise OptionError(
                 Setting("threshold"),
@@ -239,7 +223,6 @@ class Numbers(NumberWords, Outputs):
         return self.towards(positive_class)
 
     def require_variety(self, P: FloatArray) -> None:
-        """See `Outputs`."""
         if (P[:1] == P).all():
             raise BlackBoxError(
                 f"the model answers {self.short(P[0])} for all {len(P)} rows, so there is nothing to "
@@ -269,7 +252,6 @@ class Numbers(NumberWords, Outputs):
         return np.ones(len(P), dtype=bool)
 
     def majority(self, P: FloatArray) -> float:
-        """See `Outputs`."""
         return math.nan
 
     def first(self, P: FloatArray) -> IntArray:
@@ -283,11 +265,9 @@ class Numbers(NumberWords, Outputs):
         return 1 if self.question(i, threshold).decide(p[None])[0] else -1
 
     def probabilities(self, P: FloatArray) -> FloatArray:
-        """See `Outputs`."""
         raise AttributeError("the model answers with numbers: read `predictions`, there are no classes")
 
     def plain(self, p: FloatArray) -> Any:
-        """See `Outputs`."""
         return float(p[0]) if len(self) == 1 else dict(zip(self.names, map(float, p), strict=True))
 
     def columns(self, P: FloatArray) -> dict[str, np.ndarray[Any, Any]]:
@@ -295,7 +275,6 @@ class Numbers(NumberWords, Outputs):
         return self._columns("prediction", P)
 
     def surrogate_columns(self, P: FloatArray, Q: FloatArray) -> dict[str, np.ndarray[Any, Any]]:
-        """See `Outputs`."""
         return self._columns("surrogate_prediction", Q)
 
     def _columns(self, name: str, P: FloatArray) -> dict[str, np.ndarray[Any, Any]]:
@@ -304,11 +283,9 @@ class Numbers(NumberWords, Outputs):
         return {f"{name}: {each}": np.ascontiguousarray(P[:, i]) for i, each in enumerate(self.names)}
 
     def batch_dict(self, P: FloatArray) -> dict[str, Any]:
-        """See `Outputs`."""
         return {"predictions": P.tolist()}
 
     def to_dict(self) -> dict[str, Any]:
-        """See `Outputs`."""
         edges = [list(each) for each in self.edges]
         return {
             "task": self.task,
@@ -336,5 +313,4 @@ class Numbers(NumberWords, Outputs):
         return found
 
     def is_valid(self, P: FloatArray) -> bool:
-        """See `Outputs`."""
         return self.link != "log" or bool((P > 0).all())

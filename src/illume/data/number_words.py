@@ -43,15 +43,12 @@ class NumberWords:
         return ", ".join(f"{name} = {self.format(p[i], i)}" for i, name in enumerate(self.names))
 
     def brief(self, p: FloatArray) -> str:
-        """See `Outputs`."""
         return self.headline(p)
 
     def short(self, p: FloatArray) -> str:
-        """See `Outputs`."""
         return ", ".join(self.format(each, i) for i, each in enumerate(p))
 
     def surrogate_short(self, p: FloatArray, q: FloatArray) -> str:
-        """See `Outputs`."""
         return self.short(q)
 
     def format_score(self, score: float, i: int = 0) -> str:
@@ -68,7 +65,6 @@ class NumberWords:
         return signed(score, self.decimals(i))
 
     def format_total(self, score: float, i: int = 0) -> str:
-        """See `Outputs`."""
         return signed(score) if self.link == "log" else self.format(score, i)
 
     def format_answer_error(self, error: float) -> str:
@@ -82,9 +78,7 @@ class NumberWords:
             yield f"contributions are factors (×): {self.names[i]} is {start} times their product"
 
     def format_error(self, error: float) -> str:
-        """See `Outputs`."""
         return f"{error:.3f}" if self.link == "log" else f"{error:,.{self.decimals()}f}"
 
     def format_typical_error(self, error: float) -> str:
-        """See `Outputs`."""
         return self.format_error(error) if len(self.names) == 1 else f"{error:.3f}"

@@ -75,19 +75,15 @@ class MostLikely(Question):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """See `Question`."""
         return self.classes
 
     def decide(self, P: FloatArray) -> IntArray:
-        """See `Question`."""
         return P.argmax(1)
 
     def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
-        """See `Question`."""
         return np.asarray(P.argmax(1) == decision)
 
     def is_sound(self, n_outputs: int) -> bool:
-        """See `Question`."""
         return len(self.classes) == n_outputs and all(isinstance(name, str) for name in self.classes)
 
 
@@ -106,15 +102,12 @@ class Cutoff(Question):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """See `Question`."""
         return self.classes
 
     def decide(self, P: FloatArray) -> IntArray:
-        """See `Question`."""
         return np.where(P[:, self.positive] >= self.threshold, self.positive, 1 - self.positive)
 
     def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
-        """See `Question`."""
         return np.asarray(self.decide(P) == decision)
 
     @property
@@ -128,7 +121,6 @@ class Cutoff(Question):
         return (1 if self.positive else -1) * math.log(self.threshold / (1 - self.threshold))
 
     def is_sound(self, n_outputs: int) -> bool:
-        """See `Question`."""
         named = n_outputs == len(self.classes) == 2 and all(isinstance(name, str) for name in self.classes)
         return named and self.positive in (0, 1) and _are_numbers(self.threshold) and 0 < self.threshold < 1
 
@@ -146,20 +138,16 @@ class Threshold(Question):
 
     @property
     def names(self) -> tuple[str, str]:
-        """See `Question`."""
         text = format_number(self.threshold)
         return f"below {text}", f"at least {text}"
 
     def decide(self, P: FloatArray) -> IntArray:
-        """See `Question`."""
         return (P[:, self.output] >= self.threshold).astype(np.intp)
 
     def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
-        """See `Question`."""
         return np.asarray(self.decide(P) == decision)
 
     def is_sound(self, n_outputs: int) -> bool:
-        """See `Question`."""
         return self.output in range(n_outputs) and _are_numbers(self.threshold)
 
 
@@ -184,22 +172,18 @@ class Bands(Question):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """See `Question`."""
         ends = [format_number(edge) for edge in self.edges]
         return tuple(f"{low} to {high}" for low, high in pairwise(ends))
 
     def decide(self, P: FloatArray) -> IntArray:
-        """See `Question`."""
         return np.searchsorted(self.edges[1:-1], P[:, self.output], side="right")
 
     def holds(self, P: FloatArray, decision: int | IntArray) -> BoolArray:
-        """See `Question`."""
         low, high = self.window(decision)
         y = P[:, self.output]
         return np.asarray((y >= low) & (y <= high))
 
     def is_sound(self, n_outputs: int) -> bool:
-        """See `Question`."""
         sound = self.output in range(n_outputs) and len(self.edges) > 1
         return sound and _are_numbers(self.close, *self.edges) and list(self.edges) == sorted(self.edges)
 

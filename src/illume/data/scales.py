@@ -23,11 +23,11 @@ class Scale(Protocol):
     """
 
     @property
-    def least(self) -> float: ...  # noqa: D102
+    def least(self) -> float: ...
     @property
-    def center(self) -> FloatArray: ...  # noqa: D102
+    def center(self) -> FloatArray: ...
     @property
-    def unit(self) -> FloatArray: ...  # noqa: D102
+    def unit(self) -> FloatArray: ...
 
     def __call__(self, P: FloatArray) -> FloatArray:
         """Return standardised scores (n, s) of answers (n, c)."""
@@ -121,7 +121,6 @@ class NumberScale:
         return cls(link, scores.mean(0), np.where(spread > 0, spread, 1.0))
 
     def __call__(self, P: FloatArray) -> FloatArray:
-        """See `Scale`."""
         return (apply_link(P, self.link) - self.center) / self.unit
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import difflib
 import math
-import warnings
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,8 +17,9 @@ from illume._typing import FloatArray
 from illume.data.column_values import Storage
 from illume.data.frames import Frame, NumpyFrame, as_frame
 from illume.data.number_text import count
+from illume.data.require import require_choice
 from illume.data.terminal_text import printable, require_text
-from illume.errors import RowError, SchemaError, UnknownCategoryError
+from illume.errors import RowError, SchemaError, UnknownCategoryError, warn
 
 MISSING = "(missing)"
 MAX_CATEGORIES = 64
@@ -124,7 +124,7 @@ class Schema:
             if feature.constant:
                 found = "only one value" if _any_value(feature) else "no value"
                 words = f"column {feature.name!r} holds {found}; its attribution will be 0"
-                warnings.warn(words, UserWarning, stacklevel=4)
+                warn(words)
         return schema
 
     def complete(self, frame: Frame) -> Schema:
@@ -228,11 +228,9 @@ def categorical_feature(
     missing: list[Hashable | None] = [None] if counts.pop(None, 0) else []
     rare: list[Hashable | None] = []
     if n_values or len(counts) > MAX_CATEGORIES:
-        warnings.warn(
+        warn(
             f"column {name!r} holds {n_values or len(counts)} different values; the {MAX_CATEGORIES} most "
             f"frequent are told apart, the others are one category; leave it out if it only names the rows",
-            UserWarning,
-            stacklevel=7,
         )
         counts, rare = Counter(dict(counts.most_common(MAX_CATEGORIES))), [Other.OTHER]
     known = sorted(map(_plain, counts), key=_category_order)  # whatever library the frame is of
@@ -291,8 +289,7 @@ Unknown = Literal["error", "ignore"]
 
 def require_unknown(unknown: object) -> None:
     """Raise unless `unknown` is 'error' or 'ignore'."""
-    if unknown not in ("error", "ignore"):
-        raise ValueError(f"unknown must be 'error' or 'ignore', found {unknown!r}")
+    require_choice("unknown", unknown, ("error", "ignore"))
 
 
 def labels(frame: Frame, name: str) -> list[Hashable | None]:

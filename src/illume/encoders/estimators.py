@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from numbers import Integral
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from illume._typing import FloatArray
+from illume.data.require import require_int
 from illume.data.threads import in_chunks
 from illume.encoders.base import Head, Latent, PulledBack
 from illume.encoders.forward import LARGEST, Forward, SoftBins, resolve_n_bins
@@ -103,8 +103,7 @@ class TrainedEncoder(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEsti
         from illume.encoders.training import Trainer
         from illume.encoders.training_data import TrainingData, read_rows
 
-        if not (isinstance(self.n_latents, Integral) and int(self.n_latents) > 0):
-            raise ValueError(f"n_latents must be a positive integer, found {self.n_latents!r}")
+        require_int("n_latents", self.n_latents)
         X = validate_data(self, X, dtype=np.float64, ensure_min_samples=2)
         if len(self.onehot) and not 0 <= min(self.onehot) <= max(self.onehot) < X.shape[1]:
             raise ValueError(f"onehot must name inputs from 0 to {X.shape[1] - 1}, found {self.onehot!r}")
@@ -296,13 +295,10 @@ def resolve_rank(rank: Any, n_inputs: int) -> int | None:
     >>> resolve_rank("auto", 30), resolve_rank("auto", 200), resolve_rank(8, 5), resolve_rank(None, 999)
     (None, 32, 5, None)
     """
-    if isinstance(rank, str) and rank == "auto":
+    require_int("rank", rank, other=("auto", None))
+    if rank == "auto":
         return RANK if n_inputs >= WIDE else None
-    if rank is None:
-        return None
-    if isinstance(rank, bool) or not (isinstance(rank, Integral) and int(rank) > 0):
-        raise ValueError(f"rank must be 'auto', None (whole maps) or a positive integer, found {rank!r}")
-    return min(int(rank), n_inputs)
+    return None if rank is None else min(int(rank), n_inputs)
 
 
 def map_widths(n_inputs: int, n_latents: int, least: int, rank: int | None) -> tuple[int, int]:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
+from illume.data.require import require_int
 from illume.data.threads import row_chunks
 from illume.encoders.base import EPSILON
 
@@ -93,8 +93,7 @@ def resolve_n_bins(n_bins: Any, n_numeric: int) -> int:
     >>> resolve_n_bins(32, 30), resolve_n_bins(32, 100), resolve_n_bins(32, 300), resolve_n_bins(0, 30)
     (32, 10, 0, 0)
     """
-    if isinstance(n_bins, bool) or not (isinstance(n_bins, Integral) and 0 <= int(n_bins) <= MAX_EACH):
-        raise ValueError(f"n_bins must be an integer from 0 to {MAX_EACH}, found {n_bins!r}")
+    require_int("n_bins", n_bins, 0, MAX_EACH)
     room = MAX_TOTAL // max(n_numeric, 1)
     return min(int(n_bins), room) if room >= MIN_EACH else 0
 

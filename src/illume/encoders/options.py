@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, fields, replace
 
+from illume.data.require import require_int, require_number, require_share
+
 
 @dataclass(frozen=True)
 class Objective:
@@ -44,12 +46,10 @@ class Objective:
 
     def __post_init__(self) -> None:
         """Raise if a weight is negative or infinite."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name != "alpha" and not 0 <= value < float("inf"):
-                raise ValueError(f"{field.name} must be a finite number >= 0, found {value!r}")
-        if self.alpha is not None and self.alpha < 1:
-            raise ValueError(f"alpha must be at least 1 input per latent, found {self.alpha!r}")
+        for name in (*(f"lambda_{name}" for name in self.weights), "calm"):
+            require_number(name, getattr(self, name))
+        require_int("alpha", self.alpha, other=(None,))
+        require_int("width", self.width, least=0)
 
     @property
     def weights(self) -> dict[str, float]:
@@ -121,22 +121,10 @@ class PairObjective:
 
     def __post_init__(self) -> None:
         """Raise for weights below 0, or a steadiness that is no share."""
-        for name in ("lambda_d", "lambda_st"):
-            if not 0 <= getattr(self, name) < float("inf"):
-                raise ValueError(f"{name} must be a finite number >= 0, found {getattr(self, name)!r}")
-        require_steadiness(self.steadiness)
-
-
-def require_steadiness(steadiness: object) -> None:
-    """Raise unless this is a share.
-
-    >>> require_steadiness(2)
-    Traceback (most recent call last):
-    ValueError: steadiness must be a number from 0 to 1, found 2
-    """
-    is_number = isinstance(steadiness, int | float) and not isinstance(steadiness, bool)
-    if not (is_number and 0 <= steadiness <= 1):  # type: ignore[operator]
-        raise ValueError(f"steadiness must be a number from 0 to 1, found {steadiness!r}")
+        require_number("lambda_d", self.lambda_d)
+        require_number("lambda_st", self.lambda_st)
+        require_share("steadiness", self.steadiness)
+        require_int("width", self.width)
 
 
 @dataclass(frozen=True)
@@ -172,9 +160,11 @@ class Training:
 
     def __post_init__(self) -> None:
         """Raise if an option is not positive."""
-        for name in ("batch_size", "learning_rate", "max_epochs", "max_steps", "patience", "epoch_rows"):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} must be positive, found {getattr(self, name)!r}")
+        for field in fields(self):
+            if field.name not in ("learning_rate", "decay", "stability_rows"):
+                require_int(field.name, getattr(self, field.name))
+        require_int("stability_rows", self.stability_rows, other=(None,))
+        require_number("learning_rate", self.learning_rate, above=True)
 
     def n_epochs(self, n_rows: int) -> int:
         """Return the number of epochs that the budget allows.

@@ -15,14 +15,13 @@ from torch import Tensor
 
 from illume.data.progress import tqdm
 from illume.data.rounded_weights import round_weights
-from illume.data.threads import is_out_of_memory
 from illume.encoders.batches import Batch, RowTensors, find_device
 from illume.encoders.forward import SoftBins
 from illume.encoders.losses import OneHot, input_penalty, loss_terms, weighted_sum
 from illume.encoders.networks import EncoderModel, linear, linear_directions
 from illume.encoders.targets import Targets
 from illume.encoders.training_data import TrainingData
-from illume.errors import OutOfMemoryError
+from illume.errors import IllumeError, OutOfMemoryError
 from illume.results.diagnostics import Epoch, History
 
 if TYPE_CHECKING:
@@ -30,6 +29,7 @@ if TYPE_CHECKING:
 
 DIVERGED = "the loss became NaN; the best weights before that were kept"
 NOTHING = "the loss was NaN from the first epoch on, and nothing was learned"
+OUT_OF_MEMORY = ("out of memory", "can't allocate memory", "not enough memory")  # as torch says
 INTERRUPTED = "interrupted, the best so far was kept"
 BATCH_SEED = 0x5EED  # the random numbers of batches are independent of those of weights
 
@@ -245,7 +245,8 @@ def memory_errors(batch_size: int) -> Iterator[None]:
     try:
         yield
     except (MemoryError, RuntimeError) as error:
-        if not is_out_of_memory(error):
+        said = any(words in str(error).lower() for words in OUT_OF_MEMORY)
+        if isinstance(error, IllumeError) or not (said or isinstance(error, MemoryError)):
             raise
         raise OutOfMemoryError(
             f"memory ran out while training on batches of {batch_size} rows ({error}); "

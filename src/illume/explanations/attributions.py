@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
-from numbers import Integral
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,9 +10,10 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray
 from illume.data.black_box import BATCH_ROWS
 from illume.data.frames import Frame, as_frame
+from illume.data.require import require_int
 from illume.data.schema import require_columns
-from illume.data.threads import RowChunks
-from illume.errors import BlackBoxError, LeftOutError, SchemaError, Setting, TwinWarning, rows_after
+from illume.data.threads import row_chunks
+from illume.errors import BlackBoxError, LeftOutError, SchemaError, Setting, TwinWarning, rows_after, warn
 from illume.explanations.fitted import AnsweredFrame, Fitted
 from illume.explanations.local_attributions import LocalAttributions, attribute_locally
 from illume.results.attributions import Attributions
@@ -53,8 +52,7 @@ def against(fitted: Fitted, background: Any) -> Fitted:
 
 
 def _require_refinable(fitted: Fitted, refine: Any) -> None:
-    if isinstance(refine, bool) or not (isinstance(refine, Integral) and int(refine) >= 0):
-        raise ValueError(f"refine must be an integer, 0 or more, found {refine!r}")
+    require_int("refine", refine, least=0)
     if not refine or fitted.twin.exact:
         return
     if fitted.kind == "pullback":
@@ -84,22 +82,20 @@ def _attribute(fitted: Fitted, frame: Frame, refine: int) -> Attributions:
     imputed, odd = np.zeros((2, n, f), dtype=bool)
     values: FloatArray = np.empty((n, f, s))
     errors: FloatArray = np.empty((n, f, s), dtype=np.float32)
-    batches = RowChunks(n, BATCH_ROWS)
-    for at in batches:
-        with batches:
-            piece = frame.slice(at.start, at.stop)
-            with rows_after(at.start):
-                encoded = fitted.encode(piece)
-                rows = twin.read(piece, encoded)
-                if fitted.has_model:
-                    P[at] = fitted.black_box(piece)
-                else:
-                    P[at] = fitted.outputs.answers_of(twin.scores(rows))
-            X[at], imputed[at] = encoded.X, encoded.imputed
-            odd[at] = encoded.odd | (encoded.imputed & ~fitted.missing)
-            values[at], errors[at] = _values(fitted, (rows, piece), P[at], refine)
-            if twin.exact and fitted.has_model:
-                _compare(fitted, P[at], twin.base_values + values[at].sum(1), at.start)
+    for at in row_chunks(n, BATCH_ROWS):
+        piece = frame.slice(at.start, at.stop)
+        with rows_after(at.start):
+            encoded = fitted.encode(piece)
+            rows = twin.read(piece, encoded)
+            if fitted.has_model:
+                P[at] = fitted.black_box(piece)
+            else:
+                P[at] = fitted.outputs.answers_of(twin.scores(rows))
+        X[at], imputed[at] = encoded.X, encoded.imputed
+        odd[at] = encoded.odd | (encoded.imputed & ~fitted.missing)
+        values[at], errors[at] = _values(fitted, (rows, piece), P[at], refine)
+        if twin.exact and fitted.has_model:
+            _compare(fitted, P[at], twin.base_values + values[at].sum(1), at.start)
     turn = fitted.outputs.turn
     base, single = twin.base_values, s == 1
     if single:
@@ -128,12 +124,11 @@ def _compare(fitted: Fitted, P: FloatArray, scores: FloatArray, first: int) -> N
     off = (np.abs(P - fitted.outputs.answers_of(scores)) / fitted.outputs.unit).max(1)
     different = np.flatnonzero(off > DIFFERENT)
     if len(different):
-        warnings.warn(
+        warn(
             f"for {len(different)} of {len(P)} rows the model's answers differ from what was read from it, "
             f"by up to {off.max():.2g}, first for row {first + different[0]}; their contributions add up to "
             "what was read. Fit again if the model has changed, or with twin='learned'",
             TwinWarning,
-            stacklevel=4,
         )
 
 
@@ -207,10 +202,7 @@ def _deferred_fields(
 
 def explain_interactions(fitted: Fitted, X: Any, max_features: int | None = None) -> Interactions:
     """Return pairwise interaction values, of all features or of those with the largest contributions."""
-    if max_features is not None and (
-        isinstance(max_features, bool) or not (isinstance(max_features, Integral) and int(max_features) >= 2)
-    ):
-        raise ValueError(f"max_features must be an integer, 2 or more, found {max_features!r}")
+    require_int("max_features", max_features, least=2, other=(None,))
     if fitted.kind == "pullback":
         raise ValueError("only Shapley values have interactions; fit with contributions='shapley'")
     if fitted.background is None:

@@ -71,11 +71,9 @@ class ClassGoal:
 
     @property
     def reached(self) -> BoolArray:
-        """See `Goal`."""
         return np.asarray(self.desired == self.decisions)
 
     def is_reached(self, P: FloatArray, row: IntArray) -> BoolArray:
-        """See `Goal`."""
         found, desired = self.question.decide(P), self.desired[row]
         other = np.where(desired >= 0, found == desired, found != self.decisions[row])
         return other & (P[np.arange(len(P)), found] >= self.min_probability)
@@ -89,7 +87,6 @@ class ClassGoal:
         return np.log(share / (1 - share))
 
     def suits(self, P: FloatArray, row: IntArray) -> BoolArray:
-        """See `Goal`."""
         found, desired, own = self.question.decide(P), self.desired[row, None], self.decisions[row, None]
         return np.where(desired >= 0, found == desired, found != own) & (desired != own)
 
@@ -98,7 +95,6 @@ class ClassGoal:
         return np.zeros(len(intervals), dtype=bool)
 
     def direction(self, slopes: FloatArray, row: IntArray) -> FloatArray:
-        """See `Goal`."""
         if slopes.shape[1] == 1:
             slopes = np.concatenate([-slopes, slopes], axis=1)
         each, desired = np.arange(len(row)), self.desired[row]
@@ -123,11 +119,9 @@ class RangeGoal:
 
     @property
     def reached(self) -> BoolArray:
-        """See `Goal`."""
         return np.asarray((self.y >= self.low) & (self.y <= self.high))
 
     def is_reached(self, P: FloatArray, row: IntArray) -> BoolArray:
-        """See `Goal`."""
         y = P[:, self.output]
         return np.asarray((y >= self.low[row]) & (y <= self.high[row]))
 
@@ -137,17 +131,14 @@ class RangeGoal:
         return -np.maximum(np.maximum(self.low[row] - y, y - self.high[row]), 0.0) / self.unit
 
     def suits(self, P: FloatArray, row: IntArray) -> BoolArray:
-        """See `Goal`."""
         y = P[:, self.output]
         inside = (y >= self.low[row, None]) & (y <= self.high[row, None])
         return np.asarray(inside & ~self.reached[row, None])
 
     def is_beyond(self, intervals: FloatArray) -> BoolArray:
-        """See `Goal`."""
         return np.asarray((intervals[:, 0] < self.low) | (intervals[:, 1] > self.high))
 
     def direction(self, slopes: FloatArray, row: IntArray) -> FloatArray:
-        """See `Goal`."""
         return slopes[:, self.output] * np.where(self.y[row] < self.low[row], 1.0, -1.0)[:, None]
 
 

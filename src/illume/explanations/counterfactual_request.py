@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +14,7 @@ from illume._typing import BoolArray, FloatArray
 from illume.data.frames import Frame
 from illume.data.number_outputs import Numbers
 from illume.data.outputs import Outputs
+from illume.data.require import require_int, require_share
 from illume.data.schema import Feature, Schema
 from illume.errors import BlackBoxError, LeftOutError, OptionError, Setting
 from illume.explanations.counterfactual_goals import ClassGoal, Goal, RangeGoal, threshold_goal
@@ -55,16 +56,9 @@ class CounterfactualRequest:
 
     def __post_init__(self) -> None:
         """Check the numbers."""
-        if not (isinstance(self.n, Integral) and int(self.n) >= 1):
-            raise OptionError(Setting("n"), f" must be a positive integer, found {self.n!r}")
-        if self.max_changes is not None and not (
-            isinstance(self.max_changes, Integral) and int(self.max_changes) >= 1
-        ):
-            wrong = f" must be a positive integer, found {self.max_changes!r}"
-            raise OptionError(Setting("max_changes"), wrong)
-        if not 0 <= self.min_probability < 1:
-            wrong = f" must be from 0 to below 1, found {self.min_probability!r}"
-            raise OptionError(Setting("min_probability"), wrong)
+        require_int("n", self.n)
+        require_int("max_changes", self.max_changes, other=(None,))
+        require_share("min_probability", self.min_probability, below=True)
 
     def goal(self, outputs: Outputs, P: FloatArray) -> Goal:
         """Return what changed rows should reach, for rows that the model answers with P (n, c)."""

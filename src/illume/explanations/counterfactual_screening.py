@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.explanations.counterfactual_pool import Pool, Task
 from illume.explanations.fitted import Fitted
 from illume.explanations.rule_sample import separation
@@ -29,13 +29,11 @@ def worth_trying(fitted: Fitted, pool: Pool, task: Task, most: int) -> BoolArray
     worth = np.broadcast_to(everywhere, worth.shape).copy()
     pair, n_outputs = fitted.pair, len(fitted.outputs)
     todo = np.flatnonzero(~task.goal.reached)
-    chunks = RowChunks(len(todo), max(1, CELLS // (task.X.shape[1] * n_outputs)))
-    for part in chunks:
-        with chunks:
-            rows = todo[part]
-            slopes = pair.encoder.pull_back(task.X[rows], pair.surrogate.coef_).slopes
-            effect = _by_feature(fitted, np.abs(task.goal.direction(slopes, rows)))
-            worth[rows] |= _largest(effect, free & ~everywhere, most // 2)
+    for part in row_chunks(len(todo), max(1, CELLS // (task.X.shape[1] * n_outputs))):
+        rows = todo[part]
+        slopes = pair.encoder.pull_back(task.X[rows], pair.surrogate.coef_).slopes
+        effect = _by_feature(fitted, np.abs(task.goal.direction(slopes, rows)))
+        worth[rows] |= _largest(effect, free & ~everywhere, most // 2)
     return worth
 
 

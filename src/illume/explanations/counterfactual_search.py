@@ -9,7 +9,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.errors import BlackBoxError
 from illume.explanations.counterfactual_pool import Found, Pool, Task, by_column, move_closer, pick_diverse
 from illume.explanations.counterfactual_screening import worth_trying
@@ -64,13 +64,11 @@ class CounterfactualSearch:
         todo = np.flatnonzero(~task.goal.reached)
         most = min(ASKED_AT_ONCE, CELLS_AT_ONCE // max(task.n_features, 1))
         each = self.worth[:, self.tried_features].sum(1).max(initial=1)  # questions about a row
-        chunks = RowChunks(len(todo), max(1, min(AT_ONCE, most // each)))
-        for part in chunks:
-            with chunks:
-                found = Found.concatenate(self._search_rows(todo[part], n))
-                np.minimum.at(self.fewest, found.row, found.n_changes)
-                found = self._pick(found.take(found.n_changes <= task.max_changes), n + SPARE)
-                parts.append(self._pick(self._move_closer(found), n))
+        for part in row_chunks(len(todo), max(1, min(AT_ONCE, most // each))):
+            found = Found.concatenate(self._search_rows(todo[part], n))
+            np.minimum.at(self.fewest, found.row, found.n_changes)
+            found = self._pick(found.take(found.n_changes <= task.max_changes), n + SPARE)
+            parts.append(self._pick(self._move_closer(found), n))
         return Found.concatenate(parts)
 
     def verify(self, found: Found) -> tuple[Found, Frame, FloatArray]:
@@ -93,18 +91,16 @@ class CounterfactualSearch:
         leaf, direction = tree.tree.apply(Z_pool), unit(Z_pool)
         count = min(EXAMPLES, len(pool.P))
         chosen = np.full((len(rows), count), -1, dtype=np.intp)
-        chunks = RowChunks(len(rows), min(tree.at_once, EXAMPLES_AT_ONCE))
-        for part in chunks:
-            with chunks:
-                mine = rows[part]
-                _, Z, _ = tree.latents(task.X[mine], task.decisions[mine])
-                far = tree.changes(Z)[:, leaf] + (1 - unit(Z) @ direction.T) / 2.01
-                far[~task.goal.suits(pool.P, mine)] = FAR
-                best = np.argpartition(far, count - 1, axis=1)[:, :count]
-                cost = np.take_along_axis(far, best, axis=1)
-                order = np.lexsort((best, cost), axis=1)
-                best = np.take_along_axis(best, order, axis=1)
-                chosen[part] = np.where(np.take_along_axis(cost, order, axis=1) < FAR, best, -1)
+        for part in row_chunks(len(rows), min(tree.at_once, EXAMPLES_AT_ONCE)):
+            mine = rows[part]
+            _, Z, _ = tree.latents(task.X[mine], task.decisions[mine])
+            far = tree.changes(Z)[:, leaf] + (1 - unit(Z) @ direction.T) / 2.01
+            far[~task.goal.suits(pool.P, mine)] = FAR
+            best = np.argpartition(far, count - 1, axis=1)[:, :count]
+            cost = np.take_along_axis(far, best, axis=1)
+            order = np.lexsort((best, cost), axis=1)
+            best = np.take_along_axis(best, order, axis=1)
+            chosen[part] = np.where(np.take_along_axis(cost, order, axis=1) < FAR, best, -1)
         return chosen
 
     def _search_rows(self, rows: IntArray, wanted: int) -> list[Found]:

@@ -13,7 +13,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded
 from illume.data.frames import Frame
 from illume.data.sampling import stratified
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.counterfactual_limits import Limits, rank_values
 from illume.explanations.counterfactual_pool import Found, Pool, Task, by_feature
@@ -139,13 +139,11 @@ def _make_rules(
     model, wanted = require_rule_model(fitted, question), question.decide(there)
     tree, layout = model.rules, model.rules.layout
     start, refinement = Boxes.whole_space(*task.X.shape), Refinement.empty(len(task.X))
-    chunks = RowChunks(len(task.X), tree.at_once)
-    for part in chunks:
-        with chunks:
-            W, Z, refinement[part] = tree.latents(task.X[part], task.decisions[part])
-            _, Z_there, _ = tree.latents(anchors[part], wanted[part])
-            towards = tree.towards(task.X[part], W, Z, tree.tree.apply(Z_there))
-            start[part] = towards.widen(anchors[part], layout)
+    for part in row_chunks(len(task.X), tree.at_once):
+        W, Z, refinement[part] = tree.latents(task.X[part], task.decisions[part])
+        _, Z_there, _ = tree.latents(anchors[part], wanted[part])
+        towards = tree.towards(task.X[part], W, Z, tree.tree.apply(Z_there))
+        start[part] = towards.widen(anchors[part], layout)
     rows, boxes = np.flatnonzero(has_rule), Boxes.whole_space(*task.X.shape)
     chosen, was_polished = choose_boxes(model, start[rows], anchors[rows], wanted[rows], RuleRequest())
     _exclude(chosen, task.X[rows], anchors[rows], layout)
@@ -188,15 +186,13 @@ def _nearest_distance(reference: FloatArray, layout: Layout, X: FloatArray, own:
     reference = reference * scale
     square = np.square(reference).sum(1)
     nearest = np.empty(len(X))
-    chunks = RowChunks(len(X), 512)
-    for rows in chunks:
-        with chunks:
-            far, itself = (
-                np.square(part).sum(1)[:, None] + square - 2 * part @ reference.T
-                for part in (X[rows] * scale, own[rows] * scale)
-            )
-            far[itself < 1e-9] = np.inf
-            nearest[rows] = np.sqrt(np.maximum(far.min(1), 0.0))
+    for rows in row_chunks(len(X), 512):
+        far, itself = (
+            np.square(part).sum(1)[:, None] + square - 2 * part @ reference.T
+            for part in (X[rows] * scale, own[rows] * scale)
+        )
+        far[itself < 1e-9] = np.inf
+        nearest[rows] = np.sqrt(np.maximum(far.min(1), 0.0))
     return nearest
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,6 +14,7 @@ from illume.data.black_box import BATCH_ROWS
 from illume.data.encoding import Encoding
 from illume.data.frames import Frame, chunks
 from illume.data.load_rows import RowLimit, sample_frame
+from illume.data.require import require_int
 from illume.data.row_sources import is_row_source
 from illume.data.sampling import evenly_spaced
 from illume.data.schema import Feature
@@ -50,8 +50,7 @@ def check_drift(fitted: Fitted, data: Any, sample: int, verbose: bool | None = N
 
 
 def _check_frame(fitted: Fitted, frame: Frame, sample: int) -> Check:
-    if isinstance(sample, bool) or not (isinstance(sample, Integral) and int(sample) >= 0):
-        raise ValueError(f"sample must be a whole number, 0 or more, found {sample!r}")
+    require_int("sample", sample, least=0)
     encoding = replace(fitted.encoding, unknown="ignore")
     features, reference = frame.select(encoding.schema.names), fitted.reference()
     distance, outside, unseen = _look_up(fitted, encoding, features)

@@ -20,7 +20,7 @@ from illume.data.questions import Question
 from illume.data.row_sources import is_row_source, iter_batches, open_rows
 from illume.data.sampling import Split
 from illume.data.schema import Schema, check_names, require_columns
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.errors import rows_after
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.places import NoveltyDetector, Places
@@ -461,14 +461,12 @@ class Fitted:
         X = np.empty((len(frame), self.encoding.n_inputs))
         imputed, odd = np.empty((2, len(frame), len(self.schema)), dtype=bool)
         P = np.empty((len(frame), len(self.outputs)))
-        pieces = RowChunks(len(frame), BATCH_ROWS)
-        for rows in pieces:
-            with pieces:
-                piece = frame.slice(rows.start, rows.stop)
-                with rows_after(rows.start):
-                    encoded = self.encode(piece)
-                    P[rows] = self.black_box(piece)
-                X[rows], imputed[rows], odd[rows] = encoded.X, encoded.imputed, encoded.odd
+        for rows in row_chunks(len(frame), BATCH_ROWS):
+            piece = frame.slice(rows.start, rows.stop)
+            with rows_after(rows.start):
+                encoded = self.encode(piece)
+                P[rows] = self.black_box(piece)
+            X[rows], imputed[rows], odd[rows] = encoded.X, encoded.imputed, encoded.odd
         return Encoded(X, imputed, odd), P
 
     def row_values(self, frame: Frame) -> np.ndarray[Any, Any]:

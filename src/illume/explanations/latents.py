@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.encoders.base import IdentityEncoder
 from illume.encoders.estimators import LinearEncoder
 from illume.explanations.fitted import Fitted, Pair
@@ -22,10 +22,8 @@ def explain_latents(fitted: Fitted, X: Any, maps: bool = False) -> Latents:
     encoded, P = fitted.encode_and_ask(frame)
     X, pair = encoded.X, fitted.pair
     Z = np.empty((len(X), pair.n_latents))
-    chunks = RowChunks(len(X))
-    for rows in chunks:
-        with chunks:
-            Z[rows] = pair.encoder.pull_back(X[rows], pair.surrogate.coef_).Z
+    for rows in row_chunks(len(X)):
+        Z[rows] = pair.encoder.pull_back(X[rows], pair.surrogate.coef_).Z
     labels = fitted.labels
     same = isinstance(pair.encoder, IdentityEncoder)
     return Latents(
@@ -51,10 +49,8 @@ def _maps(pair: Pair, X: FloatArray) -> FloatArray:
     if isinstance(pair.encoder, (IdentityEncoder, LinearEncoder)):
         return np.broadcast_to(pair.encoder.encode(np.zeros((1, X.shape[1]))).W, shape)
     W = np.empty(shape)
-    chunks = RowChunks(len(X))
-    for rows in chunks:
-        with chunks:
-            W[rows] = pair.encoder.encode(X[rows]).W
+    for rows in row_chunks(len(X)):
+        W[rows] = pair.encoder.encode(X[rows]).W
     return W
 
 

@@ -97,11 +97,9 @@ class LinearRegions:
     question: Question
 
     def holds(self, Z: FloatArray, wanted: IntArray) -> BoolArray:
-        """See `Regions`."""
         return self.question.holds(self.surrogate.answers(Z), wanted)
 
     def least(self, path: Path, c: int) -> FloatArray:
-        """See `Regions`."""
         coef, intercept = self.surrogate.coef_, self.surrogate.intercept_
         if len(coef) == 1:  # two classes, one row of weights
             edge: float = self.question.log_odds  # type: ignore[attr-defined]
@@ -126,7 +124,6 @@ class TreeRegions:
     answers: FloatArray
 
     def holds(self, Z: FloatArray, wanted: IntArray) -> BoolArray:
-        """See `Regions`."""
         return self.question.of_shares.holds(self.surrogate.answers(Z), wanted)
 
     def least(self, path: Path, c: int) -> FloatArray:

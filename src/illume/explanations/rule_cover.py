@@ -61,7 +61,6 @@ class DecisionAim(Aim):
         self.precision = precision
 
     def decisions(self, left: BoolArray) -> list[tuple[int, float]]:
-        """See `Aim`."""
         n = (self.right & left).sum(1)
         return [(int(c), float(n[c])) for c in np.argsort(-n, kind="stable")]
 
@@ -71,7 +70,6 @@ class DecisionAim(Aim):
         return np.stack([right, np.ones_like(right), right & left, left]).astype(np.float32)
 
     def score(self, decision: int, sums: FloatArray, left: BoolArray) -> Score:
-        """See `Aim`."""
         right, covered, new_right, new = sums
         least = min(LEAST * len(left), RARE * self.right[decision].sum())
         reached, enough = lower_bound(right, covered), new >= least
@@ -97,7 +95,6 @@ class NumberAim(Aim):
         self.y = (y - y.mean()) / (y.std() or 1.0)
 
     def decisions(self, left: BoolArray) -> list[tuple[int, float]]:
-        """See `Aim`."""
         return [(0, np.inf)]
 
     def weights(self, decision: int, left: BoolArray) -> FloatArray:
@@ -105,7 +102,6 @@ class NumberAim(Aim):
         return np.stack([np.ones_like(self.y), left, self.y, self.y**2]).astype(np.float32)
 
     def score(self, decision: int, sums: FloatArray, left: BoolArray) -> Score:
-        """See `Aim`."""
         n, new, total, squares = sums
         mean = total / np.maximum(n, 1)
         # a row more, as far off as usual: few rows may be alike by chance

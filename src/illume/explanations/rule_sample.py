@@ -11,7 +11,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.questions import Question
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.explanations.boxes import Boxes, Layout
 
 BOXES_AT_ONCE = 512  # boxes times rows, a byte each, stay in the processor's cache
@@ -87,13 +87,11 @@ class Sample:
         itself = np.full(len(boxes), -1)
         if but is not None:
             itself = np.array([self._positions.get(key, -1) for key in _row_keys(but)], dtype=np.intp)
-        chunks = RowChunks(len(boxes), BOXES_AT_ONCE)
-        for rows in chunks:
-            with chunks:
-                inside = self.members(boxes[rows])
-                known = np.flatnonzero(itself[rows] >= 0)
-                inside[known, itself[rows][known]] = False
-                yield rows, inside
+        for rows in row_chunks(len(boxes), BOXES_AT_ONCE):
+            inside = self.members(boxes[rows])
+            known = np.flatnonzero(itself[rows] >= 0)
+            inside[known, itself[rows][known]] = False
+            yield rows, inside
 
     def counts(
         self,

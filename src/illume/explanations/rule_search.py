@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.explanations.boxes import Boxes, Layout
 from illume.explanations.rule_sample import Conditions
 
@@ -44,13 +44,11 @@ def polish(
     result, reached = Boxes.whole_space(*X.shape), np.empty(len(X))
     for c in np.unique(wanted):
         mine = np.flatnonzero(wanted == c)
-        chunks = RowChunks(len(mine), AT_ONCE)
-        for part in chunks:
-            with chunks:
-                rows = mine[part]
-                search = _RuleSearch(conditions, int(c), boxes[rows], X[rows], goal)
-                result[rows] = search.run(Boxes.whole_space(len(rows), X.shape[1]))
-                reached[rows] = lower_bound(*search.counts[search.group].T)
+        for part in row_chunks(len(mine), AT_ONCE):
+            rows = mine[part]
+            search = _RuleSearch(conditions, int(c), boxes[rows], X[rows], goal)
+            result[rows] = search.run(Boxes.whole_space(len(rows), X.shape[1]))
+            reached[rows] = lower_bound(*search.counts[search.group].T)
     return result, reached
 
 

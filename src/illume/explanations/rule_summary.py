@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral
 
 import numpy as np
 
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
-from illume.errors import LeftOutError, OptionError, Setting
+from illume.data.require import require_int
+from illume.errors import LeftOutError, Setting
 from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import Fitted
 from illume.explanations.rule_cover import Cover, DecisionAim, NumberAim, cover_rows
@@ -36,10 +36,9 @@ class RuleSetRequest(RuleRequest):
 
     def __post_init__(self) -> None:
         """Check the values."""
+        require_int("max_conditions", self.max_conditions)
+        require_int("max_rules", self.max_rules)
         super().__post_init__()
-        if not (isinstance(self.max_rules, Integral) and int(self.max_rules) >= 1):
-            wrong = f" must be a positive integer, found {self.max_rules!r}"
-            raise OptionError(Setting("max_rules"), wrong)
 
 
 def summarize_rules(fitted: Fitted, request: RuleSetRequest) -> RuleSet:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from numbers import Integral
 
 import numpy as np
 
@@ -11,7 +10,8 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding, standardise
 from illume.data.frames import Frame, Origin
 from illume.data.questions import Bands, Question
-from illume.errors import LeftOutError, OptionError, Setting
+from illume.data.require import require_int, require_share
+from illume.errors import LeftOutError, Setting
 from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import Fitted
 from illume.explanations.rule_intervals import hold, round_outward
@@ -41,13 +41,9 @@ class RuleRequest:
 
     def __post_init__(self) -> None:
         """Check the values."""
-        for name in ("precision", "interval"):
-            if not 0.5 <= getattr(self, name) < 1:
-                wrong = f" must be at least 0.5 and below 1, found {getattr(self, name)!r}"
-                raise OptionError(Setting(name), wrong)
-        limit = self.max_conditions
-        if limit is not None and not (isinstance(limit, Integral) and int(limit) >= 1):
-            raise OptionError(Setting("max_conditions"), f" must be a positive integer, found {limit!r}")
+        require_share("precision", self.precision, 0.5, below=True)
+        require_share("interval", self.interval, 0.5, below=True)
+        require_int("max_conditions", self.max_conditions, other=(None,))
 
     def goal(self, question: Question) -> float:
         """Return the share of covered rows for which a rule should be right."""

@@ -11,7 +11,7 @@ import numpy as np
 from illume._typing import FloatArray, IntArray
 from illume.data.questions import Bands, Question
 from illume.data.scales import NumberScale
-from illume.data.threads import RowChunks
+from illume.data.threads import row_chunks
 from illume.explanations.boxes import Boxes, Layout, LeafBoxes, Oblique, axis_parallel, sound
 from illume.explanations.neighbours import Neighbours
 from illume.explanations.refinement import Refiner, TreeRegions
@@ -167,20 +167,18 @@ class TreeRules:
             sound=Boxes.whole_space(n, m),
             refinement=Refinement.empty(n, off=not len(self.neighbours.X)),
         )
-        chunks = RowChunks(n, self.at_once)
-        for rows in chunks:
-            with chunks:
-                x = X[rows]
-                W, Z, refinement = self.latents(x, wanted[rows])
-                leaves = self.leaves[self.top[self.tree.apply(Z)]].widen(Z)
-                oblique = Oblique.of(W, Z, leaves, self.used, d)
-                # The offset of a refinement belongs to the bounds: the weights alone tell who is inside.
-                offset = oblique.Z - (oblique.weights @ x[:, :, None])[:, :, 0]
-                boxes = axis_parallel(oblique, x, self.layout).widen(x, self.layout)
-                found.latent[rows], found.weights[rows] = oblique.latent, oblique.weights
-                found.low[rows], found.high[rows] = oblique.low - offset, oblique.high - offset
-                found.boxes[rows], found.sound[rows] = self.within_seen(boxes), sound(oblique, x, self.layout)
-                found.refinement[rows] = refinement
+        for rows in row_chunks(n, self.at_once):
+            x = X[rows]
+            W, Z, refinement = self.latents(x, wanted[rows])
+            leaves = self.leaves[self.top[self.tree.apply(Z)]].widen(Z)
+            oblique = Oblique.of(W, Z, leaves, self.used, d)
+            # The offset of a refinement belongs to the bounds: the weights alone tell who is inside.
+            offset = oblique.Z - (oblique.weights @ x[:, :, None])[:, :, 0]
+            boxes = axis_parallel(oblique, x, self.layout).widen(x, self.layout)
+            found.latent[rows], found.weights[rows] = oblique.latent, oblique.weights
+            found.low[rows], found.high[rows] = oblique.low - offset, oblique.high - offset
+            found.boxes[rows], found.sound[rows] = self.within_seen(boxes), sound(oblique, x, self.layout)
+            found.refinement[rows] = refinement
         return found
 
     def towards(self, X: FloatArray, W: FloatArray, Z: FloatArray, leaf: IntArray) -> Boxes:

@@ -8,6 +8,7 @@ from typing import Any, Self
 
 from sklearn.utils.validation import check_is_fitted
 
+from illume.data.require import require_choice, require_int
 from illume.data.schema import Schema, Unknown, require_unknown
 from illume.errors import rows_after
 from illume.explanations.attributions import against, explain_interactions
@@ -116,8 +117,8 @@ class Learned:
         `X` is a frame, or anything else that `fit` reads: a path to Parquet files, a Dataset, a LazyFrame.
         `kind` is `attributions`, `latents`, `rules` or `counterfactuals`; options are those of the method.
         """
-        if kind not in KINDS:
-            raise ValueError(f"kind must be one of {KINDS}, found {kind!r}")
+        require_choice("kind", kind, KINDS)
+        require_int("chunk_rows", chunk_rows)
         explain: Any
         explain, first = self if kind == "attributions" else getattr(self, kind), 0
         for piece in self._require_fitted().iter_rows(X, chunk_rows):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from numbers import Integral
 from typing import Any
@@ -16,7 +15,7 @@ from illume.data.later import Later
 from illume.data.load_rows import LoadedRows
 from illume.data.outputs import Outputs
 from illume.data.sampling import rows_needed, stratified
-from illume.errors import FewRowsWarning
+from illume.errors import FewRowsWarning, warn
 from illume.explanations.fitted import AnsweredFrame, AnsweredRows, Fitted
 from illume.explanations.rules import RuleRequest, make_rules, require_rule_model
 from illume.fit.prepare import Prepared
@@ -117,7 +116,7 @@ def warn_few_rows(quality: Quality, settings: Settings) -> None:
         data = settings.data_options
         needed = rows_needed(FEW, min(data.validation_size, data.report_size))
         advice = f"fit with {needed} rows or more (or, in Python, larger validation_size, report_size)"
-        warnings.warn(f"{quality.few}; {advice}", FewRowsWarning, stacklevel=4)
+        warn(f"{quality.few}; {advice}", FewRowsWarning)
 
 
 def _output_quality(c: int, outputs: Outputs, P: FloatArray, Q: FloatArray) -> ClassQuality:

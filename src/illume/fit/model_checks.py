@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 
 import numpy as np
 
@@ -11,7 +10,7 @@ from illume._typing import FloatArray, IntArray
 from illume.data.black_box import BlackBox
 from illume.data.frames import Frame
 from illume.data.sampling import evenly_spaced
-from illume.errors import BlackBoxError, IgnoredColumnsWarning, NoisyModelWarning
+from illume.errors import BlackBoxError, IgnoredColumnsWarning, NoisyModelWarning, warn
 from illume.explanations.compare_answers import TOLERANCE
 from illume.results.noise import Noise
 from illume.results.quality import Quality
@@ -76,12 +75,11 @@ def _require_independent(how: str, off: FloatArray, again: FloatArray, scale: fl
 def warn_of_model(quality: Quality) -> None:
     """Warn of answers that are random, and of columns that the model ignores."""
     if quality.noise is not None and quality.noise.largest > NOTABLE:
-        warnings.warn(
+        warn(
             f"{quality.noise.describe(quality.outputs)}; explanations are about one answer to each row: fix "
             "the model's seed, or let it average several answers",
             NoisyModelWarning,
-            stacklevel=5,
         )
     if quality.ignored:
         advice = "leave them out, or find out why the model does not use them"
-        warnings.warn(f"{quality.ignored_text}; {advice}", IgnoredColumnsWarning, stacklevel=5)
+        warn(f"{quality.ignored_text}; {advice}", IgnoredColumnsWarning)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -17,7 +16,7 @@ from illume.data.frames import Frame
 from illume.data.load_rows import LoadedRows
 from illume.data.outputs import Outputs
 from illume.data.sampling import Split, query_rows, split_rows
-from illume.errors import BlackBoxError, FewQueriesWarning, SchemaError, renumber_rows
+from illume.errors import BlackBoxError, FewQueriesWarning, SchemaError, renumber_rows, warn
 from illume.explanations.fitted import AnsweredRows, FitRows
 from illume.fit.model_checks import check_model
 from illume.fit.settings import Settings
@@ -79,11 +78,9 @@ def prepare(source: LoadedRows, settings: Settings, rng: np.random.Generator) ->
     seconds = (time.perf_counter() - start) / black_box.n_asked
     monotony = outputs.ask(settings.positive_class, settings.threshold).describe_monotony(P)
     if monotony:
-        warnings.warn(
+        warn(
             f"{monotony}; its probabilities are explained, but without two decisions there are no rules and "
             "counterfactuals, and agreement says little",
-            UserWarning,
-            stacklevel=4,
         )
     split = split_rows(_groups(outputs, P), data.validation_size, data.report_size, rng)
     with renumber_rows(lambda row: int(split.training[row])):  # errors name rows of the whole frame
@@ -172,17 +169,15 @@ def _count_queries(
     if n_queries == wanted:
         return wanted, None
     fewer = FewerQueries(n_queries, wanted, seconds * wanted)
-    warnings.warn(str(fewer), FewQueriesWarning, stacklevel=5)
+    warn(str(fewer), FewQueriesWarning)
     return n_queries, fewer
 
 
 def _queries_in_time(limit: float, most: int, seconds: float) -> int:
     """Return how many rows the model answers in `limit` seconds, and warn that this varies."""
     n_queries = int(min(max(limit / max(seconds, 1e-9), TIERS[0]), most))
-    warnings.warn(
+    warn(
         f"queries='{limit:g} s' depends on how busy this machine is: the model is asked {n_queries:,} "
         f"made-up rows, and another fit may give other contributions; queries={n_queries} repeats this one",
-        UserWarning,
-        stacklevel=6,
     )
     return n_queries

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -14,6 +13,7 @@ from illume._typing import FloatArray, IntArray
 from illume.data.questions import Bands, Question
 from illume.data.sampling import evenly_spaced, stratified
 from illume.encoders.base import Encoder, IdentityEncoder
+from illume.errors import warn
 from illume.explanations.boxes import Layout
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.explanations.rule_intervals import LEVELS, IntervalModel
@@ -75,7 +75,7 @@ def rule_pairs(local: Pair, encoder: Encoder | None, tree: Any, rows: FitRows) -
         if ending:
             if getattr(own.history, "interrupted", False):
                 ending += "; rules come from that, fit again for a whole training"
-            warnings.warn(f"training of the rules' encoder ended early: {ending}", UserWarning, stacklevel=3)
+            warn(f"training of the rules' encoder ended early: {ending}")
         if getattr(own.history, "learned", True):
             pairs["local"] = own
     elif not isinstance(local.encoder, IdentityEncoder) and getattr(local.history, "learned", True):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -15,20 +14,13 @@ from illume.data.black_box import TASKS
 from illume.data.encoding import Encoding
 from illume.data.load_rows import MIN_ROWS
 from illume.data.outputs import Outputs
+from illume.data.require import is_int, require_choice, require_int, require_share
 from illume.data.scales import CLASS_SCALES, LINKS, PROBABILITY
 from illume.data.schema import Unknown, require_unknown
 from illume.encoders.base import Encoder, IdentityEncoder
 from illume.encoders.estimators import LinearEncoder, MetaEncoder, TrainedEncoder, resolve_rank
-from illume.encoders.options import (
-    PAIRS,
-    PAPER,
-    QUICK,
-    Objective,
-    PairObjective,
-    Training,
-    require_steadiness,
-)
-from illume.errors import import_extra
+from illume.encoders.options import PAIRS, PAPER, QUICK, Objective, PairObjective, Training
+from illume.errors import OptionError, import_extra
 from illume.explanations.neighbours import SEARCHES
 from illume.explanations.options import OPTION_TYPES, DataOptions, RuleOptions, SurrogateOptions
 from illume.results.dictionary import Given
@@ -187,8 +179,8 @@ class Settings:
         self._validate_parts()
 
     def _validate_twin(self) -> None:
-        _require_choice("twin", self.twin, TWINS)
-        _require_choice("scale", self.scale, SCALES)
+        require_choice("twin", self.twin, TWINS)
+        require_choice("scale", self.scale, SCALES)
         if self.scale == PROBABILITY and self.contributions != "shapley":
             raise ValueError("pulled-back contributions add up in log-odds; leave scale out")
         if self.twin == "learned" and self.shapley:
@@ -201,26 +193,22 @@ class Settings:
 
     def _validate_values(self) -> None:
         queries, data = self.queries, self.data_options
-        counted = isinstance(queries, Integral) and int(queries) >= 0
-        if queries != "auto" and not counted and _seconds(queries) is None:
-            raise ValueError(
-                f"queries must be 'auto', an integer, 0 or more, or a time such as '60 s', found {queries!r}"
-            )
+        if queries != "auto" and not is_int(queries, 0) and _seconds(queries) is None:
+            expected = "'auto', an integer, 0 or more, or a time such as '60 s'"
+            raise OptionError.must_be("queries", expected, repr(queries))
         require_effort(self.effort)
-        _require_choice("contributions", self.contributions, CONTRIBUTIONS)
+        require_choice("contributions", self.contributions, CONTRIBUTIONS)
         if self.background is not None and self.contributions != "shapley":
             raise ValueError(
                 "only Shapley values have a background; leave it out, or use contributions='shapley'"
             )
-        _require_choice("task", data.task, TASKS)
-        _require_choice("link", data.link, LINKS)
+        require_choice("task", data.task, TASKS)
+        require_choice("link", data.link, LINKS)
         for name in ("class_names", "output_names"):
             _require_names(name, getattr(data, name))
-        budget = data.row_budget
-        if budget is not None and not (isinstance(budget, Integral) and int(budget) >= MIN_ROWS):
-            raise ValueError(f"row_budget must be None or an integer from {MIN_ROWS}, found {budget!r}")
+        require_int("row_budget", data.row_budget, least=MIN_ROWS, other=(None,))
         if data.backend is not None:
-            _require_choice("backend", data.backend, BACKENDS)
+            require_choice("backend", data.backend, BACKENDS)
         require_unknown(self.unknown)
         sizes = (data.validation_size, data.report_size)
         if not all(0 < size < 1 for size in sizes) or sum(sizes) > 0.5:
@@ -243,7 +231,7 @@ class Settings:
             )
         if not all(hasattr(choice, "apply") for choice in candidates(tree)):
             raise ValueError(f"tree {tree!r} gives no rules; use 'tree' or a tree classifier of scikit-learn")
-        _require_choice("search", search, SEARCHES)
+        require_choice("search", search, SEARCHES)
         if search == "index":
             import_extra("faiss", "index")
         if self.trains_rule_encoder:
@@ -252,12 +240,10 @@ class Settings:
                     "an encoder object brings its own objective; use the objective 'shared' for rules"
                 )
             resolve_objective(self.rule_options.objective)
-        require_steadiness(options.steadiness)
+        require_share("steadiness", options.steadiness)
         self._objective(1)
         resolve_rank(options.rank, 1)
-        n_latents = options.n_latents
-        if n_latents != "auto" and not (isinstance(n_latents, Integral) and int(n_latents) > 0):
-            raise ValueError(f"n_latents must be 'auto' or a positive integer, found {n_latents!r}")
+        require_int("n_latents", options.n_latents, other=("auto",))
 
 
 def resolve_objective(objective: str | Objective) -> Objective:
@@ -272,11 +258,6 @@ def _times(n_outputs: int) -> float:
     (1.0, 1.5, 2.5, 2.5)
     """
     return min(1.0 + max(n_outputs - 1, 0) / 4, MOST_TIMES)
-
-
-def _require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {tuple(choices)}, found {value!r}")
 
 
 def _require_names(name: str, given: Any) -> None:

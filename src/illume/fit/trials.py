@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +13,7 @@ from illume.data.encoding import Encoding
 from illume.encoders.base import Encoder, IdentityEncoder
 from illume.encoders.options import PairObjective
 from illume.encoders.pairs import Answer, Asked
+from illume.errors import warn
 from illume.explanations.fitted import AnsweredRows, FitRows, Pair
 from illume.fit.settings import Settings
 from illume.metrics.fidelity import Fidelity, fidelity
@@ -135,7 +135,7 @@ def choose_pair(
     pair = fit_pair(settings.encoder_maker(encoding, rows.outputs)(), surrogate, rows, asked)
     ending = describe_early_end(pair.history)
     if ending:
-        warnings.warn(f"training ended early: {ending}", UserWarning, stacklevel=3)
+        warn(f"training ended early: {ending}")
     mine, other = (validation_fidelity(p, rows) for p in (pair, baseline))
     learned = getattr(pair.history, "learned", True) and not math.isnan(mine.score)
     fell_back = not isinstance(pair.encoder, IdentityEncoder) and (

@@ -7,7 +7,6 @@ import platform
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -16,6 +15,7 @@ from illume._typing import IntArray
 from illume.data import archive
 from illume.data.frames import as_frame
 from illume.data.outputs import Outputs
+from illume.data.require import require_int
 from illume.data.sampling import evenly_spaced, stratified
 from illume.data.schema import Schema
 from illume.data.stored_arrays import ArrayWriter
@@ -161,12 +161,11 @@ def save(
 def _choose_rows(fit_rows: FitRows, rows: int | str) -> IntArray:
     """Return which training rows go into the file."""
     training, question = fit_rows.training, fit_rows.outputs.strata
+    require_int("rows", rows, other=("all", "none"))
     if rows == "none":
         return np.empty(0, dtype=np.intp)
     if rows == "all":
         return np.arange(len(training))
-    if isinstance(rows, bool) or not (isinstance(rows, Integral) and int(rows) >= 1):
-        raise ValueError(f"rows must be 'all', 'none' or a positive integer, found {rows!r}")
     n, n_strata = int(rows), len(question.names)
     if len(training) <= n:
         return np.arange(len(training))

@@ -4,10 +4,8 @@ Those with several panels (`compare_rows`, `quality`, `exemplification`) take `a
 the array of their axes.
 """
 
-from inspect import signature
 from typing import NoReturn
 
-from illume.data.hints import guided
 from illume.plots import displays as displays
 from illume.plots.bars import bar, compare, compare_rows, waterfall
 from illume.plots.dependence import dependence, interactions
@@ -49,13 +47,6 @@ _NAMES = {
     "decision_plot": "decision_paths(explainer(X))",
     "heatmap": "beeswarm(explainer(X)), or decision_paths(explainer(X))",
 }
-_SHOW = {"show": "leave it out: plots return their axes, and matplotlib shows them"}
-_MOST = {"max_display": "write n_features=…"}
-
-for _name in __all__:
-    _plot = globals()[_name]
-    _hints = _SHOW | (_MOST if "n_features" in signature(_plot).parameters else {})
-    globals()[_name] = guided(_plot, f"plots.{_name}", _hints)
 
 
 def __getattr__(name: str) -> NoReturn:

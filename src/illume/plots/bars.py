@@ -9,6 +9,7 @@ import numpy as np
 
 from illume._typing import BoolArray, FloatArray
 from illume.data.answers import is_missing
+from illume.data.require import require_int
 from illume.plots import captions, looks, style
 from illume.plots.look import tick_label
 from illume.plots.style import Axes
@@ -35,7 +36,7 @@ def bar(
     style.require(
         result, (Attribution, Attributions), "bars show attributions", "pass explainer(X) or a row of it"
     )
-    style.require_count(n_features, "n_features")
+    require_int("n_features", n_features)
     labels = result.feature_labels
     reach: FloatArray = np.zeros(len(labels))
     look, i = looks.look_of(result), 0
@@ -78,7 +79,7 @@ def waterfall(
     `output` chooses the class, by name or position; the default is the decided one.
     """
     style.require(attribution, Attribution, "a waterfall shows one row", "write attributions[0]")
-    style.require_count(n_features, "n_features")
+    require_int("n_features", n_features)
     i, look, outputs = attribution.position(output), looks.look_of(attribution), attribution.batch.outputs
     base, score = np.ravel(attribution.base_value)[i], np.ravel(attribution.score)[i]
     lines = attribution.lines(n_features, i)
@@ -141,7 +142,7 @@ def compare(
     style.require(
         attributions, Mapping, "explainers are compared by name", 'write {"illume": attributions[0], …}'
     )
-    style.require_count(n_features, "n_features")
+    require_int("n_features", n_features)
     names, rows = _rows_to_compare(attributions, feature_names, output)
     sizes = np.abs(rows).sum(1, keepdims=True)
     shares = rows / np.where(sizes > 0, sizes, 1.0)
@@ -214,7 +215,7 @@ def compare_rows(
     rows = (first, second)
     for row in rows:
         style.require(row, Attribution, "two rows are compared", "write attributions[0], attributions[1]")
-    style.require_count(n_features, "n_features")
+    require_int("n_features", n_features)
     if first.feature_names != second.feature_names:
         raise ValueError("the two rows have different features; compare rows of one explainer")
     i, look = first.position(output), looks.look_of(first)

@@ -12,6 +12,7 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.number_text import count
+from illume.data.require import require_int
 from illume.plots import captions, looks, style
 from illume.plots.dependence import jitter
 from illume.plots.look import Key, Look, aligned
@@ -121,7 +122,8 @@ def row_map(
     have a colour scale of their own. `output` chooses the class, by name or position.
     """
     style.require(row, LatentRow, "a map belongs to one row", ADVICE)
-    style.require_count(min(n_inputs, n_latents), "n_inputs and n_latents")
+    require_int("n_inputs", n_inputs)
+    require_int("n_latents", n_latents)
     i = row.position(output)
     inputs, latents = _strongest(row, i, n_inputs, n_latents)
     names = captions.distinct_labels([row.batch.labels.input_labels[j] for j in inputs])
@@ -197,7 +199,8 @@ def exemplification(
         A figure or subfigure to draw in; the default is a new one.
     """
     style.require(row, LatentRow, "this figure shows one row", ADVICE)
-    style.require_count(min(n_inputs, n_latents), "n_inputs and n_latents")
+    require_int("n_inputs", n_inputs)
+    require_int("n_latents", n_latents)
     i, n_outputs, look = row.position(output), len(row.batch.output_names), looks.look_of(row)
     inputs, latents = _strongest(row, i, n_inputs, n_latents)
     outputs = list(range(n_outputs)) if n_outputs <= MOST_CLASSES else [i]

@@ -9,6 +9,7 @@ import numpy as np
 
 from illume._typing import FloatArray, IntArray
 from illume.data.number_text import count
+from illume.data.require import require_int
 from illume.plots import captions, style
 from illume.plots.looks import look_of
 from illume.plots.style import Axes
@@ -33,7 +34,7 @@ def beeswarm(
     colour of their own. `output` chooses the class, by name or position.
     """
     style.require(attributions, Attributions, "a beeswarm shows many rows", "pass the whole batch")
-    style.require_count(n_features, "n_features")
+    require_int("n_features", n_features)
     i = attributions.output(output)
     values = attributions.contributions(i)
     order = style.strongest(np.abs(values).sum(0), n_features if len(values) else 0)
@@ -120,7 +121,7 @@ def decision_paths(
         Positions of rows to draw in bold and to name.
     """
     style.require(attributions, Attributions, "decision paths show many rows", "pass the whole batch")
-    style.require_count(n_features, "n_features")
+    require_int("n_features", n_features)
     i = attributions.output(output)
     top = attributions.top(n_features, i)
     marked = style.row_positions(highlight, len(attributions))

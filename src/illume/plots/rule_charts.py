@@ -11,9 +11,10 @@ import numpy as np
 from illume._typing import FloatArray
 from illume.data.answers import is_missing
 from illume.data.frames import Frame, as_frame
+from illume.data.require import require_int
 from illume.plots.captions import as_label, distinct_labels
 from illume.plots.looks import look_of
-from illume.plots.style import Axes, get_axes, hide_all, require, require_count
+from illume.plots.style import Axes, get_axes, hide_all, require
 from illume.results import colours
 from illume.results.conditions import Interval, Membership
 from illume.results.counterfactuals import Change, Counterfactual
@@ -218,7 +219,7 @@ def counterfactual(result: Counterfactual, *, n_examples: int = 3, ax: Axes | No
     there is no example, the reason is shown.
     """
     require(result, Counterfactual, "this picture shows one row", "write counterfactuals[0]")
-    require_count(n_examples, "n_examples")
+    require_int("n_examples", n_examples)
     batch, look, examples = result.batch, look_of(result), result.examples[:n_examples]
     asked = batch.question.output
     features = list(dict.fromkeys(change.feature for example in examples for change in example.changes))

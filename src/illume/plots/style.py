@@ -46,12 +46,6 @@ def require(result: Any, kinds: type | tuple[type, ...], what: str, advice: str)
         raise TypeError(f"{what}, found {result.__class__.__name__}; {advice}")
 
 
-def require_count(n: int, name: str) -> None:
-    """Raise if less than one item is to be shown."""
-    if n < 1:
-        raise ValueError(f"{name} must be at least 1, found {n}")
-
-
 def row_positions(rows: int | Sequence[int], n: int) -> IntArray:
     """Return the positions of rows to highlight, counted from the front; a boolean mask is accepted."""
     chosen = np.atleast_1d(np.asarray(rows))

@@ -15,6 +15,7 @@ from illume._typing import FloatArray, IntArray
 from illume.data.frames import Frame
 from illume.data.outputs import Outputs
 from illume.data.progress import tqdm
+from illume.data.require import require_int
 from illume.data.sampling import evenly_spaced
 from illume.errors import renumber_rows
 from illume.explanations.attributions import attribute
@@ -49,7 +50,7 @@ class ReportRequest:
         """Check what was given, before any work."""
         object.__setattr__(self, "path", require_page(self.path, "report"))
         for option in ("n_counterfactuals", "max_rows", "max_counterfactual_rows"):
-            require_count(option, getattr(self, option))
+            require_int(option, getattr(self, option))
 
 
 def require_page(path: Any, what: str) -> Path:
@@ -71,12 +72,6 @@ def require_page(path: Any, what: str) -> Path:
     if not path.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {path.parent} to write {path.name} into; make it first")
     return path
-
-
-def require_count(option: str, number: Any) -> None:
-    """Raise unless an option is a whole number of at least 1."""
-    if isinstance(number, bool) or not isinstance(number, (int, np.integer)) or number < 1:
-        raise ValueError(f"{option} must be an integer of at least 1, found {number!r}")
 
 
 @dataclass(frozen=True, eq=False)

@@ -10,12 +10,13 @@ from pathlib import Path
 from typing import Any
 
 from illume.data import archive
+from illume.data.require import require_int
 from illume.errors import SchemaError
 from illume.explanations.fitted import Fitted
 from illume.report import card
 from illume.report.answers import answers_of
 from illume.report.assemble import STYLES, fill_page, safe_json
-from illume.report.collect import ReportRequest, explain_rows, require_count, require_page
+from illume.report.collect import ReportRequest, explain_rows, require_page
 from illume.report.explorer_flips import flip_data, search_data, search_request
 from illume.report.explorer_payload import explorer_payload
 from illume.report.explorer_twin import for_page, holds
@@ -53,7 +54,7 @@ class ExplorerRequest:
         """Check what was given, before any work."""
         object.__setattr__(self, "path", require_page(self.path, "explorer"))
         for option in ("max_rows", "max_counterfactual_rows"):
-            require_count(option, getattr(self, option))
+            require_int(option, getattr(self, option))
 
     def of_rows(self, fitted: Fitted) -> ReportRequest:
         """Return what of the rows is explained; counterfactuals where the model can be asked for them."""

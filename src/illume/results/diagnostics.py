@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from illume._typing import FloatArray, IntArray
+from illume.data.require import require_int
 from illume.metrics.fidelity import r_squared, wilson
 
 
@@ -52,8 +53,7 @@ def calibration(P: FloatArray, Q: FloatArray, name: str, n_bins: int = 10) -> Ca
     >>> found.n_rows, found.surrogate.round(2), found.black_box.round(2)
     (array([2, 1]), array([0.15, 0.9 ]), array([0.2, 1. ]))
     """
-    if n_bins < 1:
-        raise ValueError(f"n_bins must be a positive integer, found {n_bins!r}")
+    require_int("n_bins", n_bins)
     edges = np.linspace(0.0, 1.0, n_bins + 1)
     group = np.digitize(Q, edges[1:-1])
     figures = np.full((4, n_bins), np.nan)

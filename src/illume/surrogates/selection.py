@@ -62,11 +62,9 @@ class ClassFamily:
         pass
 
     def linear(self) -> list[Surrogate]:
-        """See `Family`."""
         return [LogisticSurrogate(C) for C in (0.01, 0.1, 1.0, 10.0)]
 
     def tree(self, **size: Any) -> Surrogate:
-        """See `Family`."""
         return DecisionTreeSurrogate(DecisionTreeClassifier(random_state=0, **size))
 
     def spare_trees(self) -> list[Surrogate]:
@@ -74,7 +72,6 @@ class ClassFamily:
         return [DecisionTreeSurrogate(DecisionTreeClassifier(random_state=0), spare=True)]
 
     def adapt(self, estimator: Any) -> Surrogate:
-        """See `Family`."""
         if hasattr(estimator, "get_depth"):
             return DecisionTreeSurrogate(estimator)
         if hasattr(estimator, "decision_function_shape"):
@@ -82,7 +79,6 @@ class ClassFamily:
         return LinearAdapter(estimator)
 
     def n_reached(self, P: FloatArray, Q: FloatArray) -> int:
-        """See `Family`."""
         decisions = P.argmax(1)
         return len(np.unique(decisions[Q.argmax(1) == decisions]))
 
@@ -94,19 +90,15 @@ class NumberFamily:
         self.outputs = outputs
 
     def linear(self) -> list[Surrogate]:
-        """See `Family`."""
         return [LinearRegressionSurrogate(self.outputs, Ridge(alpha)) for alpha in (0.01, 1.0, 100.0)]
 
     def tree(self, **size: Any) -> Surrogate:
-        """See `Family`."""
         return RegressionTreeSurrogate(DecisionTreeRegressor(random_state=0, **size))
 
     def spare_trees(self) -> list[Surrogate]:
-        """See `Family`."""
         return []
 
     def adapt(self, estimator: Any) -> Surrogate:
-        """See `Family`."""
         if hasattr(estimator, "get_depth"):
             return RegressionTreeSurrogate(estimator)
         return LinearRegressionSurrogate(self.outputs, estimator)

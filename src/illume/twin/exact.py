@@ -128,11 +128,9 @@ class ExactTwin:
         return self.parts.against(self.background) if self.stored is None else self.stored
 
     def read(self, frame: Frame, encoded: Encoded) -> Any:
-        """See `Twin`."""
         return self.parts.read(frame)
 
     def read_encoded(self, encoding: Encoding, X: FloatArray, imputed: BoolArray) -> Any:
-        """See `Twin`."""
         return self.parts.read_encoded(encoding, X, imputed)
 
     def _center(self, array: FloatArray) -> FloatArray:
@@ -140,7 +138,6 @@ class ExactTwin:
 
     @property
     def base_values(self) -> FloatArray:
-        """See `Twin`."""
         return self._center(self.against_background.base)
 
     @property
@@ -149,7 +146,6 @@ class ExactTwin:
         return self.against_background.bytes
 
     def scores(self, rows: Any) -> FloatArray:
-        """See `Twin`."""
         return self._center(self.parts.scores(rows))
 
     def values(self, rows: Any, P: FloatArray) -> Contributions:
@@ -176,5 +172,4 @@ class ExactTwin:
         return Pairs(features, found, np.zeros(found.shape, dtype=np.float32))
 
     def against(self, frame: Frame, encoded: Encoded, P: FloatArray) -> ExactTwin:
-        """See `Twin`."""
         return replace(self, background=self.parts.read(frame), stored=None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,7 +14,7 @@ from illume.data.frames import Frame
 from illume.data.outputs import Outputs
 from illume.data.sampling import Split, evenly_spaced
 from illume.data.scales import Scale
-from illume.errors import FewQueriesWarning
+from illume.errors import FewQueriesWarning, warn
 from illume.results.quality import ContributionQuality
 from illume.twin.network_arrays import Codes, Coding, ModelArrays, ValueArrays
 from illume.twin.shapley_model import ErrorModel, ShapleyModel
@@ -113,11 +112,10 @@ def ask_model(
     )
     m = len(features)
     if m > 1 and walks_for // (4 * (m - 1)) < FEWEST_ROWS:
-        warnings.warn(
+        warn(
             f"there are too few queries to measure how far contributions of {m} features are off: standard "
             f"errors are NaN, and refine has no effect; fit with at least {QUERIES_PER_FEATURE * m} queries",
             FewQueriesWarning,
-            stacklevel=2,
         )
     left = max(n_queries - n_probes - validation.n_points - report.n_points, n_queries // 2)
     mixtures = Mixtures.draw(training, n_background, features, f, n=left, rng=rng)

@@ -51,19 +51,15 @@ class LearnedTwin:
 
     @property
     def base_values(self) -> FloatArray:
-        """See `Twin`."""
         return self.model.base_values
 
     def read(self, frame: Frame, encoded: Encoded) -> Codes:
-        """See `Twin`."""
         return self.model.coding.codes(encoded.X, encoded.imputed)
 
     def read_encoded(self, encoding: Encoding, X: FloatArray, imputed: BoolArray) -> Codes:
-        """See `Twin`."""
         return self.model.coding.codes(X, imputed)
 
     def scores(self, rows: Codes) -> FloatArray:
-        """See `Twin`."""
         scale = self.model.scale
         return np.asarray(scale.center + scale.unit * self.model.network(rows))
 
@@ -79,7 +75,6 @@ class LearnedTwin:
         return Contributions(values, errors)
 
     def refine(self, rows: Codes, frame: Frame, P: FloatArray, mixing: Mixing) -> Contributions:
-        """See `Twin`."""
         scale = self.model.scale
         refiner = ShapleyRefiner(
             self.model, mixing.background, self.background, scale(mixing.P), mixing.names

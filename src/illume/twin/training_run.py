@@ -7,6 +7,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
+from illume.data.require import require_choice
 from illume.results.quality import NextEffort
 
 
@@ -118,8 +119,7 @@ EFFORTS = {
 
 def require_effort(effort: object) -> None:
     """Raise unless `effort` is the name of a level."""
-    if effort not in EFFORTS:
-        raise ValueError(f"effort must be one of {list(EFFORTS)}, found {effort!r}")
+    require_choice("effort", effort, list(EFFORTS))
 
 
 def count_queries(effort: Effort, m: int) -> int:
