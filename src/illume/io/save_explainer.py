@@ -40,7 +40,6 @@ MIN_PER_CLASS = 16  # rows of a rare decision that are kept, if there is room
 AS_THEY_ARE = (
     "columns",
     "backend",
-    "missing_words",
     "facts",
     "dictionary",
 )  # fields of `Fitted`
@@ -79,7 +78,7 @@ class Manifest:
     backend: str | None
     outputs: Outputs
     missing: tuple[bool, ...]
-    missing_words: tuple[str, ...] | None
+    missing_words: None  # no longer used, part of format 9
     unknown: str
     kind: str
     twin: TwinEntry
@@ -152,6 +151,7 @@ def save(
         reference=int(reference.n_rows),
         rows={"held": len(kept), "of": fitted.facts.n_training},
         transposed={MODEL: tuple(model.transposed), ROWS: tuple(data.transposed)},
+        missing_words=None,
         **{name: getattr(fitted, name) for name in AS_THEY_ARE},
     )
     members |= {ROWS: data.to_bytes()} if has_rows else {}
