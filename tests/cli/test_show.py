@@ -139,7 +139,7 @@ def test_what_was_read_is_not_exported_and_the_option_is_named(run, explainer, t
         (("export", "EXPLAINER", "nowhere/a.onnx"), 1, "create it first"),
         (("export", "nowhere.illume", "a.onnx"), 1, "does not exist"),
         (("report", "EXPLAINER", "ROWS", "--model own.joblib -o report.pdf"), 2, "must end in .html"),
-        (("report", "EXPLAINER", "ROWS", "-o report.html"), 2, "give it with --model MODEL"),
+        (("report", "EXPLAINER", "ROWS", "-o report.html"), 2, "give it with --model FILE --trust-model"),
     ],
 )
 def test_outputs_that_cannot_be_written_are_refused(run, model, tmp_path, monkeypatch, case):
@@ -148,7 +148,7 @@ def test_outputs_that_cannot_be_written_are_refused(run, model, tmp_path, monkey
     paths = {"EXPLAINER": model.parent / "loans.illume", "ROWS": model.parent / "new.csv"}
     answer = run(*(paths.get(word, word) for word in words))
     assert answer.exit_code == code
-    assert said.replace("MODEL", str(model)) in answer.stderr
+    assert said in answer.stderr
     assert not list(tmp_path.iterdir())
 
 

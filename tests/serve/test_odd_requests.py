@@ -170,9 +170,9 @@ def test_unknown_categories_are_answered_where_the_explainer_ignores_them(loan_m
 def test_unknown_categories_are_answered_where_a_loaded_explainer_is_told_to_ignore_them(saved, row):
     given = {"rows": [row | {"education": "PhD"}]}
     path = saved / "loans.illume"
-    (found,) = problems(Client(load_explainer(path, None, Messages())).post("/explain", json=given))
+    (found,) = problems(Client(load_explainer(path, Messages())).post("/explain", json=given))
     assert "illume serve --unknown ignore" in found["msg"]
-    client = Client(load_explainer(path, None, Messages(), unknown="ignore"))
+    client = Client(load_explainer(path, Messages(), unknown="ignore"))
     for kind in ("/explain", "/rules"):
         answer = client.post(kind, json=given)
         assert answer.status_code == 200, answer.text

@@ -18,7 +18,7 @@ from illume.data.number_outputs import Numbers
 from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.data.sampling import evenly_spaced
-from illume.errors import BlackBoxError, LabelsOnlyWarning, rows_after, warn
+from illume.errors import BlackBoxError, LabelsOnlyWarning, OptionError, Setting, rows_after, warn
 
 TRIED = 5  # single rows; a model that fails on each of them is not called again
 BATCH_ROWS = 65_536
@@ -66,7 +66,7 @@ class BlackBox:
         self.model, self.request, self.outputs = model, request or OutputRequest(), outputs
         require_instance(model)
         task = self.request.task if outputs is None else outputs.task
-        if task == "auto" and _has_type(owner_of(model), "regressor"):
+        if task == "auto" and is_regressor(model):
             task = "regression"
         self._ask = _question(model, task)
         self.n_asked = 0
@@ -206,6 +206,11 @@ def model_columns(model: Any, columns: Sequence[str]) -> tuple[str, ...] | None:
     return names if names and set(names) <= set(columns) else None
 
 
+def is_regressor(model: Any) -> bool:
+    """Whether a model says that it answers with numbers."""
+    return _has_type(owner_of(model), "regressor")
+
+
 def _has_type(model: Any, kind: str) -> bool:
     """Whether scikit-learn calls the model a `classifier` or `regressor`."""
     from sklearn import base
@@ -266,9 +271,9 @@ def find_outputs(model: Any, raw: Answer, request: OutputRequest) -> Outputs:
         return _find_numbers(raw, request)
     if for_numbers:
         name = "output_names" if request.output_names is not None else "link"
-        raise BlackBoxError(
-            f"{name}={getattr(request, name)!r} is for models that answer with numbers, but this one "
-            f"answers with classes"
+        raise OptionError(
+            Setting(name, getattr(request, name)),
+            " is for models that answer with numbers, but this one answers with classes",
         )
     return _find_classes(model, raw, request.class_names)
 
