@@ -95,6 +95,21 @@ def rows_after(start: int, file: str = "") -> AbstractContextManager[None]:
     return renumber_rows(lambda row: start + row, file)
 
 
+class OptionError(ValueError):
+    """Options have values that cannot be used, or do not go together; `options` are their names.
+
+    >>> OptionError("max_rules is 0; expected 1 or more", "max_rules").options
+    ('max_rules',)
+    """
+
+    def __init__(self, message: str, *options: str) -> None:
+        super().__init__(message, *options)  # all, so that it can be pickled
+        self.message, self.options = message, options
+
+    def __str__(self) -> str:
+        return self.message
+
+
 class FormatError(IllumeError, ValueError):
     """A file is damaged, cut off, of another kind, or newer than this version of illume."""
 

@@ -25,7 +25,7 @@ from illume.data.scales import (
     Shares,
     are_votes,
 )
-from illume.errors import BlackBoxError
+from illume.errors import BlackBoxError, OptionError
 
 SAME = 1e-9  # probabilities that differ by no more are equal
 
@@ -133,7 +133,10 @@ class Classes(ClassWords, Outputs):
         1
         """
         if str(name) not in self.names:
-            raise ValueError(f"positive_class {name!r} is not known; choose one of {list(self.names)}")
+            known = list(self.names)
+            raise OptionError(
+                f"positive_class {name!r} is not known; choose one of {known}", "positive_class"
+            )
         return self.names.index(str(name))
 
     def towards(self, positive_class: Any) -> Self:
@@ -157,17 +160,21 @@ class Classes(ClassWords, Outputs):
 
     def _cutoff(self, threshold: Any, positive: int) -> Cutoff:
         if len(self) != 2:
-            raise ValueError(
+            raise OptionError(
                 f"threshold is for decisions between two classes, and the model has {len(self)}: "
-                f"{list(self.names)}; leave it out"
+                f"{list(self.names)}; leave it out",
+                "threshold",
             )
         if self.labels_only:
-            raise ValueError(
+            raise OptionError(
                 "the model answers with decisions alone, so there are no probabilities to compare with a "
-                "threshold; leave it out, or pass a model with predict_proba"
+                "threshold; leave it out, or pass a model with predict_proba",
+                "threshold",
             )
         if not is_number(threshold) or not 0 < threshold < 1:
-            raise ValueError(f"threshold must be a probability above 0 and below 1, found {threshold!r}")
+            raise OptionError(
+                f"threshold must be a probability above 0 and below 1, found {threshold!r}", "threshold"
+            )
         return Cutoff((self.names[0], self.names[1]), positive, float(threshold))
 
     @property
@@ -255,9 +262,10 @@ class Classes(ClassWords, Outputs):
     def question(self, output: int | str | None = None, threshold: float | None = None) -> Question:
         """See `Outputs`."""
         if output is not None:
-            raise ValueError(
+            raise OptionError(
                 "output is for models that answer with numbers; this one answers with probabilities of "
-                f"{list(self.names)}"
+                f"{list(self.names)}",
+                "output",
             )
         cutoff = self.with_threshold(threshold).cutoff
         return MostLikely(self.names) if cutoff is None else cutoff
@@ -265,10 +273,6 @@ class Classes(ClassWords, Outputs):
     def decide(self, P: FloatArray) -> IntArray:
         """Return the decided class of each answer, as a position, (n,)."""
         return self.question().decide(P)
-
-    def example_wish(self) -> dict[str, Any]:
-        """See `Outputs`."""
-        return {}
 
     def require_variety(self, P: FloatArray) -> None:
         """See `Outputs`."""

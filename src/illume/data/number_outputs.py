@@ -15,7 +15,7 @@ from illume.data.number_words import NumberWords
 from illume.data.outputs import Outputs
 from illume.data.questions import Bands, Question, Threshold, band_edges, is_number
 from illume.data.scales import LINKS, NumberScale, Scale, apply_link
-from illume.errors import BlackBoxError
+from illume.errors import BlackBoxError, OptionError
 
 CLOSE = 0.2  # standard deviations of the predictions: rules do not split rows whose numbers spread less
 TOLERANCE = 0.1  # standard deviations of the predictions, within which two numbers agree
@@ -182,7 +182,7 @@ class Numbers(NumberWords, Outputs):
             return self.names.index(output)
         if isinstance(output, (int, np.integer)) and -len(self) <= output < len(self):
             return int(output) % len(self)
-        raise ValueError(f"output must be one of {list(self.names)}, found {output!r}")
+        raise OptionError(f"output must be one of {list(self.names)}, found {output!r}", "output")
 
     def question(self, output: int | str | None = None, threshold: float | None = None) -> Question:
         """See `Outputs`."""
@@ -191,17 +191,8 @@ class Numbers(NumberWords, Outputs):
             return Bands(at, self.edges[at], CLOSE * self.spread[at])
         if not is_number(threshold):
             kind = "finite" if isinstance(threshold, float) else "a number"
-            raise ValueError(f"threshold must be {kind}, found {threshold!r}")
+            raise OptionError(f"threshold must be {kind}, found {threshold!r}", "threshold")
         return Threshold(at, float(threshold))
-
-    def example_wish(self) -> dict[str, Any]:
-        """Return a threshold in the middle of the first output.
-
-        >>> Numbers(("price",), edges=((0.0, 512.25, 1000.0),)).example_wish()
-        {'threshold': 512.0}
-        """
-        middle = float(f"{self.edges[0][len(self.edges[0]) // 2]:.3g}")
-        return {"threshold": middle} | ({"output": self.names[0]} if len(self) > 1 else {})
 
     @property
     def strata(self) -> Question:
@@ -221,18 +212,20 @@ class Numbers(NumberWords, Outputs):
     def towards(self, positive_class: Any) -> Self:
         """See `Outputs`."""
         if positive_class is not None:
-            raise ValueError(
+            raise OptionError(
                 f"positive_class is {positive_class!r}, and the model answers with numbers, which have no "
-                "classes; leave it out"
+                "classes; leave it out",
+                "positive_class",
             )
         return self
 
     def ask(self, positive_class: Any, threshold: float | None) -> Self:
         """See `Outputs`."""
         if threshold is not None:
-            raise ValueError(
+            raise OptionError(
                 f"threshold is {threshold!r}, which is for decisions between two classes, and the model "
-                "answers with numbers; give it to rules, counterfactuals or reasons instead"
+                "answers with numbers; give it to rules, counterfactuals or reasons instead",
+                "threshold",
             )
         return self.towards(positive_class)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -217,7 +217,7 @@ def _known_names(schema: Schema, names: Sequence[str], option: str) -> list[str]
     return known
 
 
-def parse_range(wish: Any, name: str, error: type[Exception]) -> tuple[float, float]:
+def parse_range(wish: Any, name: str, error: Callable[[str], Exception]) -> tuple[float, float]:
     """Return the ends of `[low, high]`, None for an open end.
 
     >>> parse_range([None, 3], "desired_range", ValueError)

@@ -15,7 +15,7 @@ from illume.data.frames import Frame
 from illume.data.number_outputs import Numbers
 from illume.data.outputs import Outputs
 from illume.data.schema import Feature, Schema
-from illume.errors import BlackBoxError, LeftOutError
+from illume.errors import BlackBoxError, LeftOutError, OptionError
 from illume.explanations.counterfactual_goals import ClassGoal, Goal, RangeGoal, threshold_goal
 from illume.explanations.counterfactual_limits import (
     Direction,
@@ -55,13 +55,18 @@ class CounterfactualRequest:
     def __post_init__(self) -> None:
         """Check the numbers."""
         if not (isinstance(self.n, Integral) and int(self.n) >= 1):
-            raise ValueError(f"n must be a positive integer, found {self.n!r}")
+            raise OptionError(f"n must be a positive integer, found {self.n!r}", "n")
         if self.max_changes is not None and not (
             isinstance(self.max_changes, Integral) and int(self.max_changes) >= 1
         ):
-            raise ValueError(f"max_changes must be a positive integer, found {self.max_changes!r}")
+            raise OptionError(
+                f"max_changes must be a positive integer, found {self.max_changes!r}", "max_changes"
+            )
         if not 0 <= self.min_probability < 1:
-            raise ValueError(f"min_probability must be from 0 to below 1, found {self.min_probability!r}")
+            raise OptionError(
+                f"min_probability must be from 0 to below 1, found {self.min_probability!r}",
+                "min_probability",
+            )
 
     def goal(self, outputs: Outputs, P: FloatArray) -> Goal:
         """Return what changed rows should reach, for rows that the model answers with P (n, c)."""
@@ -70,15 +75,17 @@ class CounterfactualRequest:
             return self._range_goal(outputs, P, wishes)
         if wishes.keys() - {"threshold"}:
             wishes.pop("threshold", None)
-            raise ValueError(
+            raise OptionError(
                 f"{' and '.join(wishes)} is for models that answer with numbers; this one decides between "
-                f"{list(outputs.names)}: use desired_class"
+                f"{list(outputs.names)}: use desired_class",
+                *wishes,
             )
         names, wish, question = outputs.names, self.desired_class, outputs.question(threshold=self.threshold)
         any_other = isinstance(wish, str) and wish == OPPOSITE and OPPOSITE not in names
         if not any_other and str(wish) not in names:
-            raise ValueError(
-                f"desired_class {wish!r} is not known; choose 'opposite' or one of {list(names)}"
+            raise OptionError(
+                f"desired_class {wish!r} is not known; choose 'opposite' or one of {list(names)}",
+                "desired_class",
             )
         desired = -1 if any_other else names.index(str(wish))
         text = ANY_OTHER if any_other else f"decide {str(wish)!r}"
@@ -86,15 +93,17 @@ class CounterfactualRequest:
 
     def _range_goal(self, outputs: Numbers, P: FloatArray, wishes: Mapping[str, Any]) -> Goal:
         if self.desired_class != OPPOSITE or self.min_probability:
-            raise ValueError(
+            raise OptionError(
                 "desired_class and min_probability are for classifiers; the model answers with numbers: use "
-                "desired_range, desired_change or threshold"
+                "desired_range, desired_change or threshold",
+                "min_probability" if self.desired_class == OPPOSITE else "desired_class",
             )
         chosen = [name for name in wishes if name != "output"]
         if len(chosen) != 1:
-            raise ValueError(
+            raise OptionError(
                 "say which numbers are desired, by one of desired_range=[low, high], desired_change and "
-                f"threshold; found {' and '.join(chosen) or 'none of them'}"
+                f"threshold; found {' and '.join(chosen) or 'none of them'}",
+                *chosen,
             )
         question = outputs.question(self.output, self.threshold)
         if self.threshold is not None:
@@ -102,7 +111,7 @@ class CounterfactualRequest:
         at = outputs.position(self.output)
         y, unit = P[:, at], float(outputs.unit[at])
         if self.desired_range is not None:
-            low, high = parse_range(self.desired_range, "desired_range", ValueError)
+            low, high = parse_range(self.desired_range, "desired_range", _desired_range_error)
             text = _describe_range(low, high)
             ends = np.full(len(y), low), np.full(len(y), high)
         else:
@@ -113,7 +122,9 @@ class CounterfactualRequest:
                 or not math.isfinite(change)
                 or not change
             ):
-                raise ValueError(f"desired_change must be a number other than 0, found {change!r}")
+                raise OptionError(
+                    f"desired_change must be a number other than 0, found {change!r}", "desired_change"
+                )
             text = f"change its answer by {float(change):+,g} or more"
             far = np.full(len(y), math.copysign(math.inf, change))
             ends = (y + float(change), far) if change > 0 else (far, y + float(change))
@@ -190,6 +201,10 @@ class CounterfactualRequest:
     def direction_ranks(self, schema: Schema) -> dict[int, FloatArray | float]:
         """Return what the direction of features is to be judged by."""
         return direction_ranks(schema, self.direction or {})
+
+
+def _desired_range_error(message: str) -> OptionError:
+    return OptionError(message, "desired_range")
 
 
 def _describe_range(low: float, high: float) -> str:

@@ -11,7 +11,7 @@ from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.encoding import Encoded, Encoding, standardise
 from illume.data.frames import Frame, Origin
 from illume.data.questions import Bands, Question
-from illume.errors import LeftOutError
+from illume.errors import LeftOutError, OptionError
 from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import Fitted
 from illume.explanations.rule_intervals import hold, round_outward
@@ -43,10 +43,11 @@ class RuleRequest:
         """Check the values."""
         for name in ("precision", "interval"):
             if not 0.5 <= getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 0.5 and below 1, found {getattr(self, name)!r}")
+                found = getattr(self, name)
+                raise OptionError(f"{name} must be at least 0.5 and below 1, found {found!r}", name)
         limit = self.max_conditions
         if limit is not None and not (isinstance(limit, Integral) and int(limit) >= 1):
-            raise ValueError(f"max_conditions must be a positive integer, found {limit!r}")
+            raise OptionError(f"max_conditions must be a positive integer, found {limit!r}", "max_conditions")
 
     def goal(self, question: Question) -> float:
         """Return the share of covered rows for which a rule should be right."""
