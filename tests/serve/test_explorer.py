@@ -44,6 +44,13 @@ def test_the_page_may_connect_to_its_own_service_alone(client, with_model, page)
     assert client.get("/explorer").status_code == 404
 
 
+def test_folders_of_the_working_directory_are_no_hindrance(with_model, rows, tmp_path, monkeypatch):
+    for name in ("explorer.html", "rows.html"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert make_page(with_model, rows[:3], Settings()).startswith(b"<!")
+
+
 def test_the_page_knows_the_limits_of_its_service(page):
     found = data_in(page.decode())["page"]["service"]
     assert found == {"model": True, "max_rows": 7, "seconds": 61.0}

@@ -96,16 +96,12 @@ def make_app(explainer: Explainer, settings: Settings, page: bytes | None = None
     add_error_handlers(api, settings, service.rows)
     security = [] if settings.api_key is None else [Security(HEADER), Security(BEARER)]
     wish = schemas.example_options(service.outputs)
-    for name, options, example, answer in (
-        ("explain", schemas.ExplainOptions, {}, schemas.ExplainAnswer),
-        ("rules", schemas.RulesOptions, {"precision": 0.9, **wish}, schemas.RulesAnswer),
-        (
-            "counterfactuals",
-            schemas.CounterfactualsOptions,
-            {"n": 2, **wish},
-            schemas.CounterfactualsAnswer,
-        ),
+    for name, example, options, answer in (
+        ("explain", {}, schemas.ExplainOptions, schemas.ExplainAnswer),
+        ("rules", {"precision": 0.9}, schemas.RulesOptions, schemas.RulesAnswer),
+        ("counterfactuals", {"n": 2}, schemas.CounterfactualsOptions, schemas.CounterfactualsAnswer),
     ):
+        example |= {} if name == "explain" else wish
         model = service.rows.request(f"{name.capitalize()}Request", options, settings.max_rows, **example)
         api.post(
             f"/{name}",
@@ -129,12 +125,9 @@ def _middleware(settings: Settings) -> list[Middleware]:
         "allow_headers": ["Content-Type", "X-API-Key", "Authorization", "X-Request-ID"],
         "expose_headers": ["X-Request-ID"],
     }
-    middleware = [
-        settings.hosts and Middleware(TrustedHostMiddleware, settings.hosts, www_redirect=False),
-        settings.cors and Middleware(CORSMiddleware, **cors),
-        settings.api_key and Middleware(ApiKey, settings.api_key),
-    ]
-    return [each for each in middleware if isinstance(each, Middleware)]
+    hosts = [Middleware(TrustedHostMiddleware, settings.hosts, www_redirect=False)] if settings.hosts else []
+    keys = [Middleware(ApiKey, settings.api_key)] if settings.api_key else []
+    return [*hosts, *([Middleware(CORSMiddleware, **cors)] if settings.cors else []), *keys]
 
 
 def _work_endpoint(model: Any, kind: str, service: Service) -> Any:

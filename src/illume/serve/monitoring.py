@@ -35,11 +35,12 @@ class Monitor:
     # knows neither rows, nor duration, nor request id.
     def __init__(self, app: FastAPI, registry: CollectorRegistry) -> None:
         self.app, self._paths = app, {getattr(route, "path", "") for route in app.routes}
-        self.requests = Counter(
-            "illume_requests", "Requests by path and status.", ["path", "status"], registry=registry
-        )
         self.seconds = Histogram(
-            "illume_request_seconds", "Duration of requests.", ["path"], buckets=BUCKETS, registry=registry
+            "illume_request_seconds",
+            "Requests and their duration, by path and status.",
+            ["path", "status"],
+            buckets=BUCKETS,
+            registry=registry,
         )
         self.rows = Counter("illume_rows", "Rows in requests.", ["path"], registry=registry)
 
@@ -63,8 +64,7 @@ class Monitor:
             log.error("failed", extra={"fields": {"request_id": request_id, **error_fields(error)}})
         seconds = time.perf_counter() - start
         path = scope["path"] if scope["path"] in self._paths else "other"
-        self.requests.labels(path, str(status)).inc()
-        self.seconds.labels(path).observe(seconds)
+        self.seconds.labels(path, str(status)).observe(seconds)
         if rows := state.get("rows"):
             self.rows.labels(path).inc(rows)
         fields = {

@@ -21,6 +21,7 @@ from typing_extensions import TypedDict
 from illume.data.frames import Frame
 from illume.data.match_dtypes import FrameBuilder
 from illume.data.outputs import Outputs
+from illume.data.questions import Bands
 from illume.data.schema import Feature, Kind, Other, describe_unseen
 from illume.serve.json_text import escape
 
@@ -228,13 +229,13 @@ def example_options(outputs: Outputs) -> dict[str, Any]:
     """Return options of rules and counterfactuals that suit a model's answers: of numbers, a threshold.
 
     >>> from illume.data.number_outputs import Numbers
-    >>> example_options(Numbers(("price",), edges=((0.0, 512.25, 1000.0),)))
+    >>> example_options(Numbers(("price",), edges=((0.0, 512.25, 1000.0),), spread=(1.0,)))
     {'threshold': 512.0}
     """
-    edges = getattr(outputs.strata, "edges", None)
-    if edges is None:
+    bands = outputs.strata
+    if not isinstance(bands, Bands):
         return {}
-    middle = float(f"{edges[len(edges) // 2]:.3g}")
+    middle = float(f"{bands.edges[len(bands.edges) // 2]:.3g}")
     return {"threshold": middle} | ({"output": outputs.names[0]} if len(outputs) > 1 else {})
 
 

@@ -43,9 +43,8 @@ def _allow_open_files(n_files: int) -> None:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = n_files if hard == resource.RLIM_INFINITY else min(n_files, hard)
-    if soft not in (resource.RLIM_INFINITY, wanted) and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft != resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(n_files, hard)), hard))
 
 
 class Server(uvicorn.Server):
