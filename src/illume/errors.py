@@ -46,15 +46,22 @@ class IllumeError(Exception):
 class OptionError(IllumeError, ValueError):
     """An option has a value that cannot be used, or does not go with the model or with another option.
 
+    `options` are the names of all options in the text, in its order, and `option` is the first of them.
+
     >>> error = OptionError(Setting("n"), " goes with counterfactuals")
     >>> print(error.option, error, error.spell(lambda setting: f"-{setting.name}"), sep="; ")
     n; n goes with counterfactuals; -n goes with counterfactuals
     """
 
     @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options in the text."""
+        return tuple(each.name for each in self.pieces if isinstance(each, Setting))
+
+    @property
     def option(self) -> str:
         """The name of the first option in the text."""
-        return next((each.name for each in self.pieces if isinstance(each, Setting)), "")
+        return next(iter(self.options), "")
 
     @classmethod
     def must_be(cls, option: str, expected: str, found: str) -> Self:

@@ -43,9 +43,6 @@ def serve(
         Option(metavar="NAME", help="Host name to accept besides this machine's own; repeatable."),
     ] = None,
     max_connections: Annotated[int, Option(min=1, help="Most connections at a time.")] = 1_000,
-    max_connections_per_address: Annotated[
-        int, Option(min=1, help="Most connections of one address; behind a proxy, of the proxy.")
-    ] = 256,
     max_rows: Annotated[int, Option(min=1, help="Most rows per request.")] = 1_000,
     max_bytes: Annotated[int, Option(min=1, help="Most bytes per request.")] = 10_000_000,
     max_total_bytes: Annotated[
@@ -60,9 +57,6 @@ def serve(
     max_abandoned: Annotated[
         int, Option(min=1, help="Most threads whose call does not return; then no work is accepted.")
     ] = 8,
-    exit_when_stuck: Annotated[
-        bool, Option("--exit-when-stuck", help="End once the model has not answered for four time limits.")
-    ] = False,
     question: options.Question,
     unknown: options.UnknownCategories = None,
     missing: options.MissingWords = None,
@@ -91,14 +85,12 @@ def serve(
             cors=tuple(cors or ()),
             hosts=allowed_hosts(host, tuple(allowed_host or ())),
             max_connections=max_connections,
-            max_connections_per_address=max_connections_per_address,
             max_rows=max_rows,
             max_bytes=max_bytes,
             max_total_bytes=max_total_bytes,
             timeout=timeout,
             workers=workers,
             max_abandoned=max_abandoned,
-            exit_when_stuck=exit_when_stuck,
             log_words=messages.debug,
         )
     except ValueError as error:
@@ -141,7 +133,7 @@ def _make_page(
     settings: Settings,
     messages: Messages,
 ) -> bytes:
-    from illume.serve.explorer import make_page
+    from illume.serve.pages import make_page
 
     frame = read_rows_for(explainer, rows, missing)
     messages.info(f"Explaining rows of {file_name(rows)} for the explorer …")

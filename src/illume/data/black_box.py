@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -27,6 +28,7 @@ MIXED_ROWS = 256  # that tell labels from numbers
 METHODS = ("predict", "predict_proba")
 TASKS = ("auto", "classification", "regression")
 Answer = np.ndarray[Any, Any]
+COUNTING = Lock()  # of all instances, which are copied and pickled; a service asks in several threads
 
 
 @dataclass(frozen=True)
@@ -171,13 +173,16 @@ class BlackBox:
             words = f"the model raised {type(first).__name__}: {first}"
             more = len(failed) > MOST_NAMED
             raise BlackBoxError(words, tuple(failed)[:MOST_NAMED], more) from first
-        self.most_rows = min(n, most_rows)
+        with COUNTING:
+            self.most_rows = min(self.most_rows, n, most_rows)
         return np.concatenate(answers)
 
     def _answer(self, frame: Frame) -> Answer:
         answer = self._ask(frame.native)
-        self.n_asked += len(frame)
-        return as_answer(answer, len(frame))
+        n = len(frame)
+        with COUNTING:
+            self.n_asked += n
+        return as_answer(answer, n)
 
 
 def require_instance(model: Any) -> None:

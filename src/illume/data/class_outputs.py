@@ -230,9 +230,10 @@ class Classes(ClassWords, Outputs):
 
     def question(self, output: int | str | None = None, threshold: float | None = None) -> Question:
         if output is not None:
-            raise ValueError(
-                "output is for models that answer with numbers; this one answers with probabilities of "
-                f"{list(self.names)}"
+            raise OptionError(
+                Setting("output"),
+                " is for models that answer with numbers; this one answers with probabilities of "
+                f"{list(self.names)}",
             )
         cutoff = self.with_threshold(threshold).cutoff
         return MostLikely(self.names) if cutoff is None else cutoff
@@ -240,9 +241,6 @@ class Classes(ClassWords, Outputs):
     def decide(self, P: FloatArray) -> IntArray:
         """Return the decided class of each answer, as a position, (n,)."""
         return self.question().decide(P)
-
-    def example_wish(self) -> dict[str, Any]:
-        return {}
 
     def require_variety(self, P: FloatArray) -> None:
         if (np.abs(P - P[:1]) <= SAME).all():

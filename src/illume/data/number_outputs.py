@@ -168,15 +168,6 @@ class Numbers(NumberWords, Outputs):
             raise OptionError(Setting("threshold"), f" must be {kind}, found {threshold!r}")
         return Threshold(at, float(threshold))
 
-    def example_wish(self) -> dict[str, Any]:
-        """Return a threshold in the middle of the first output.
-
-        >>> Numbers(("price",), edges=((0.0, 512.25, 1000.0),)).example_wish()
-        {'threshold': 512.0}
-        """
-        middle = float(f"{self.edges[0][len(self.edges[0]) // 2]:.3g}")
-        return {"threshold": middle} | ({"output": self.names[0]} if len(self) > 1 else {})
-
     @property
     def strata(self) -> Question:
         """Bands of the first output."""
