@@ -18,6 +18,7 @@ def test_show_prints_schema_quality_and_versions(run, explainer):
         "Twin: the model itself",
         "Latent surrogate, behind slopes, latents and rules",
         "contributions shapley, twin auto, scale auto, effort standard",
+        "140 of 140 training rows; not the model",
         "Rules of",
     ):
         assert words in answer.stdout
@@ -27,6 +28,7 @@ def test_show_prints_schema_quality_and_versions(run, explainer):
 def test_show_in_json_says_the_same(run, explainer, loaded):
     shown = json.loads(run("show", explainer, "--json").stdout)
     assert shown["classes"] == ["grant", "refuse"]
+    assert shown["rows"] == {"held": 140, "of": 140}
     assert [feature["name"] for feature in shown["features"]] == list(loaded.schema_.names)
     assert shown["features"][3]["categories"] == ["high", "low", "middle", "(missing)"]
     assert shown["quality"]["report"]["agreement"] == loaded.quality_.agreement

@@ -34,7 +34,7 @@ def test_a_loaded_explainer_explains_with_the_same_bits(saved):
         assert explainer(rows).kind == "shapley"
         if not explainer.quality_.exact:
             assert same(explainer.fitted_.twin.model, loaded.fitted_.twin.model)
-        assert same(explainer(few, refine=20), loaded(few, refine=20))
+            assert same(explainer(few, refine=20), loaded(few, refine=20))
         assert same(explainer.fitted_.background.P, loaded.fitted_.background.P)
 
 

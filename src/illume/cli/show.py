@@ -48,7 +48,7 @@ def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict
         "format": manifest["version"],
         "versions": manifest["libraries"],
         "settings": manifest["settings"],
-        "rows": manifest["rows"],
+        "rows": _held(explainer),
         "task": outputs.task,
         outputs.members: list(outputs.names),
         "positive_class": explainer.positive_class,
@@ -74,7 +74,7 @@ def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict
 
 
 def _description(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> str:
-    rows, options = manifest["rows"], explainer.surrogate_options
+    rows, options = _held(explainer), explainer.surrogate_options
     settings = {name: manifest["settings"][name] for name in SETTINGS}
     settings |= {name: getattr(options, name) for name in SURROGATE_SETTINGS}
     lines = {
@@ -88,6 +88,12 @@ def _description(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> 
     head = "\n".join(f"{name:<9}  {text}" for name, text in lines.items())
     parts = (explainer.schema_, explainer.quality_, getattr(explainer, "rule_quality_", None))
     return "\n\n".join([head, *(repr(part) for part in parts if part is not None)])
+
+
+def _held(explainer: Explainer) -> dict[str, int]:
+    """Return how many training rows a file holds, and of how many."""
+    fitted = explainer.fitted_
+    return {"held": len(fitted.rows.training), "of": fitted.facts.n_training}
 
 
 def _question(explainer: Explainer) -> dict[str, str]:
