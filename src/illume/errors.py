@@ -12,8 +12,65 @@ from types import FrameType
 from typing import Any, Self
 
 
+@dataclass(frozen=True)
+class Setting:
+    """The name of an option in the text of an error, with a value if one is advised or was found.
+
+    >>> str(Setting("twin", "learned")), str(Setting("threshold"))
+    ("twin='learned'", 'threshold')
+    """
+
+    name: str
+    value: Any = None
+
+    def __str__(self) -> str:
+        return self.name if self.value is None else f"{self.name}={self.value!r}"
+
+
 class IllumeError(Exception):
-    """Any error that illume raises on purpose."""
+    """Any error that illume raises on purpose; its arguments are the pieces of its text."""
+
+    def __str__(self) -> str:
+        return self.spell(str)
+
+    @property
+    def pieces(self) -> tuple[Any, ...]:
+        """Texts and settings that are the error's text together."""
+        return self.args
+
+    def spell(self, spelled: Callable[[Setting], str]) -> str:
+        """Return the text with settings written in another way, such as options of the command line."""
+        return "".join(spelled(each) if isinstance(each, Setting) else str(each) for each in self.pieces)
+
+
+class OptionError(IllumeError, ValueError):
+    """An option has a value that cannot be used, or does not go with the model or with another option.
+
+    `options` are the names of all options in the text, in its order, and `option` is the first of them.
+
+    >>> error = OptionError(Setting("n"), " goes with counterfactuals")
+    >>> print(error.option, error, error.spell(lambda setting: f"-{setting.name}"), sep="; ")
+    n; n goes with counterfactuals; -n goes with counterfactuals
+    """
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """The names of the options in the text."""
+        return tuple(each.name for each in self.pieces if isinstance(each, Setting))
+
+    @property
+    def option(self) -> str:
+        """The name of the first option in the text."""
+        return next(iter(self.options), "")
+
+    @classmethod
+    def must_be(cls, option: str, expected: str, found: str) -> Self:
+        """Return the error of an option that has another value than expected.
+
+        >>> print(OptionError.must_be("n", "a positive integer", "0"))
+        n must be a positive integer, found 0
+        """
+        return cls(Setting(option), f" must be {expected}, found {found}")
 
 
 class SchemaError(IllumeError, ValueError):
@@ -41,9 +98,11 @@ class RowError(SchemaError):
         """Keep all fields for pickling."""
         self.args = tuple(vars(self).values())
 
-    def __str__(self) -> str:
+    @property
+    def pieces(self) -> tuple[Any, ...]:
+        """The error's text."""
         where = f"row {self.row} of {self.file} (rows count from 0)" if self.file else f"row {self.row}"
-        return f"column {self.column!r} holds {self.found} in {where}{self.why}; {self.advice}"
+        return (f"column {self.column!r} holds {self.found} in {where}{self.why}; {self.advice}",)
 
     def renumber(self, number: Callable[[int], int], file: str = "") -> Self:
         """Return the same error with another number for its row, and the name of its file."""
@@ -73,10 +132,12 @@ class BlackBoxError(IllumeError, RuntimeError):
         """Keep all fields for pickling."""
         self.args = tuple(vars(self).values())
 
-    def __str__(self) -> str:
+    @property
+    def pieces(self) -> tuple[Any, ...]:
+        """The error's text."""
         of = f" of {self.file} (from 0)" if self.file else ""
         named = f"; failing rows{of}: {', '.join(map(str, self.rows))}" if self.rows else ""
-        return self.message + named + (" and more" if self.more else "")
+        return (self.message + named + (" and more" if self.more else ""),)
 
     def renumber(self, number: Callable[[int], int], file: str = "") -> Self:
         """Return the same error with other numbers for its rows, and the name of their file."""
@@ -101,26 +162,6 @@ def renumber_rows(number: Callable[[int], int], file: str = "") -> Iterator[None
 def rows_after(start: int, file: str = "") -> AbstractContextManager[None]:
     """Make errors count rows from `start`, and name their file."""
     return renumber_rows(lambda row: start + row, file)
-
-
-@dataclass(eq=False)
-class OptionError(IllumeError, ValueError):
-    """An option has a value that it cannot have; `option` is its name.
-
-    >>> print(OptionError("n", "a positive integer", "0"))
-    n must be a positive integer, found 0
-    """
-
-    option: str
-    expected: str
-    found: str
-
-    def __post_init__(self) -> None:
-        """Keep all fields for pickling."""
-        self.args = tuple(vars(self).values())
-
-    def __str__(self) -> str:
-        return f"{self.option} must be {self.expected}, found {self.found}"
 
 
 class FormatError(IllumeError, ValueError):

@@ -2,6 +2,10 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 from typer.testing import CliRunner
 
 from illume.cli.app import app
@@ -32,13 +36,29 @@ def run():
 
 @pytest.fixture(scope="session")
 def folder(tmp_path_factory):
-    """A folder as a user may have it: rows to learn from, new rows, a model."""
+    """A folder as a user may have it: rows to learn from, new rows."""
     folder = tmp_path_factory.mktemp("loans")
     table = loan_table(200)
     table.to_csv(folder / "loans.csv", index=False)
     table.to_parquet(folder / "loans.parquet")
     loan_table(12, seed=1).drop(columns="decision").to_csv(folder / "new.csv", index=False)
     return folder
+
+
+@pytest.fixture(scope="session")
+def own_model(folder):
+    """The file of a model that names its columns."""
+    table = pd.read_csv(folder / "loans.csv")
+    codes = OrdinalEncoder(
+        handle_unknown="use_encoded_value", unknown_value=np.nan, encoded_missing_value=np.nan
+    )
+    encode = make_column_transformer((codes, ["owner", "education"]), remainder="passthrough")
+    boosting = HistGradientBoostingClassifier(
+        categorical_features=[0, 1], early_stopping=False, random_state=0
+    )
+    X = table[["age", "income", "owner", "education"]]
+    joblib.dump(make_pipeline(encode, boosting).fit(X, table["decision"]), folder / "loans.joblib")
+    return folder / "loans.joblib"
 
 
 @pytest.fixture(scope="session")
@@ -54,9 +74,9 @@ def fast():
 
 
 @pytest.fixture(scope="session")
-def fitted(run, folder, fast):
-    """The answer of `illume fit --train gbm`; loans.illume and loans.model.joblib are in the folder."""
-    words = ("--target decision --train gbm --n-latents 3 --queries 300",)
+def fitted(run, folder, own_model, fast):
+    """The answer of `illume fit`, which writes loans.illume into the folder."""
+    words = ("--target decision --n-latents 3 --queries 300 --trust-model --model", own_model)
     return run("fit", folder / "loans.csv", *words, "-o", folder / "loans.illume", "--json")
 
 
@@ -68,9 +88,9 @@ def explainer(fitted, folder):
 
 
 @pytest.fixture(scope="session")
-def model(explainer, folder):
-    """The model's file."""
-    return folder / "loans.model.joblib"
+def model(explainer, own_model):
+    """The file of the model that was explained."""
+    return own_model
 
 
 @pytest.fixture(scope="session")

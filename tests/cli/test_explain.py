@@ -184,38 +184,32 @@ def test_rows_that_do_not_fit_are_named_and_nothing_is_written(run, explainer, t
     assert [path.name for path in tmp_path.iterdir()] == ["t.csv"]
 
 
-def test_a_failure_in_the_middle_leaves_the_old_file(run, explainer, folder, tmp_path, monkeypatch):
-    out = tmp_path / "out.csv"
+def test_a_failure_in_the_middle_leaves_the_old_file(run, explainer, rows, tmp_path, monkeypatch):
+    place, out = tmp_path / "place", tmp_path / "place" / "out.csv"
+    place.mkdir()
     out.write_text("old")
-    write = pd.DataFrame.to_csv
-
-    def write_once(frame, stream, **options):
-        if not options["header"]:
-            raise OSError(28, "No space left on device", str(out))
-        write(frame, stream, **options)
-
-    monkeypatch.setattr(pd.DataFrame, "to_csv", write_once)
+    rows.assign(education=["low"] * 9 + ["doctorate"] * 3).to_csv(tmp_path / "new.csv", index=False)
     monkeypatch.setattr(OutputFormat, "piece_rows", lambda table: 5)
-    answer = run("explain", explainer, folder / "new.csv", "-o", out)
+    answer = run("explain", explainer, tmp_path / "new.csv", "-o", out)
     assert answer.exit_code == 1
-    assert answer.stderr.endswith(f"error: {out} cannot be used: No space left on device\n")
+    assert "in row 9 of" in answer.stderr
     assert out.read_text() == "old"
-    assert [path.name for path in tmp_path.iterdir()] == ["out.csv"]
+    assert [path.name for path in place.iterdir()] == ["out.csv"]
 
 
-def test_without_the_model_its_twin_answers_and_every_line_says_so(run, explainer, model, folder):
+def test_without_the_model_its_twin_answers_and_every_line_says_so(run, explainer, folder):
     answer = run("explain", explainer, folder / "new.csv")
     assert answer.exit_code == 0
     assert pd.read_csv(io.StringIO(answer.stdout))["stand_in"].all()
     assert answer.stderr == (
-        f"note: without the model, its twin answers; give it with --model {model} --trust-model\n"
+        "note: without the model, its twin answers; give it with --model FILE --trust-model\n"
     )
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--kind counterfactuals",), "verified on the model; give it with --model {model}"),
+        (("--kind counterfactuals",), "verified on the model; give it with --model FILE"),
         (("-o", "ROWS"), "is also an input"),
     ],
 )
@@ -225,7 +219,7 @@ def test_counterfactuals_need_the_model_and_an_output_is_no_input(run, model, wo
         "explain", model.parent / "loans.illume", rows, *(rows if word == "ROWS" else word for word in words)
     )
     assert answer.exit_code == 2
-    assert said.format(model=model) in answer.stderr
+    assert said in answer.stderr
 
 
 def test_another_model_than_the_explained_one_is_a_warning_even_when_quiet(run, explainer, folder, tmp_path):

@@ -1,6 +1,7 @@
 """Words of strangers on the command line: terminal codes, formulas, odd locales, large or ambiguous CSV."""
 
 import gzip
+import json
 import os
 import re
 import subprocess
@@ -18,7 +19,7 @@ from illume.data.schema import Feature, Kind
 from illume.errors import SchemaError
 from tests.io.common import forged
 
-ESCAPE = "\x1b]0;owned\x07\x1b[31m"
+ESCAPE = "\x1b]0;owned\x07\x1b[31m\x9b31m\x9d0;owned\x9c"
 CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -35,11 +36,35 @@ def hostile(explainer, tmp_path):
     return path
 
 
-@pytest.mark.parametrize("command", ["show", "rules"])
-def test_codes_for_the_terminal_are_shown_and_not_obeyed(run, hostile, command):
-    answer = run(command, hostile)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show",),
+        ("show", "--json"),
+        ("rules",),
+        ("explain", "ROWS"),
+        ("explain", "ROWS", "--long"),
+        ("explain", "ROWS", "-k rules"),
+        ("explain", "ROWS", "--json"),
+        ("explain", "ROWS", "--positive-class nobody"),
+        ("explain", "ROWS", "--positive-class nobody --debug"),
+    ],
+)
+def test_codes_for_the_terminal_are_shown_and_not_obeyed(run, hostile, folder, words):
+    rest = [folder / "new.csv" if word == "ROWS" else word for word in words[1:]]
+    answer = run(words[0], hostile, *rest)
     assert "owned" in answer.stdout + answer.stderr
     assert not CONTROL.search(answer.stdout + answer.stderr)
+
+
+def test_files_and_json_hold_names_as_they_are(run, hostile, folder, tmp_path):
+    name = illume.load(hostile).class_names_[1]
+    assert CONTROL.search(name)
+    words = ("explain", hostile, folder / "new.csv", "-q")
+    assert run(*words, "-o", tmp_path / "out.csv").exit_code == 0
+    assert set(pd.read_csv(tmp_path / "out.csv")["output"]) == {name}
+    lines = [json.loads(line) for line in run(*words, "--json").stdout.splitlines()]
+    assert {line["output"] for line in lines} == {name}
 
 
 def test_what_python_prints_holds_no_codes_either(hostile):
@@ -110,7 +135,7 @@ def test_explain_escapes_what_it_copies_unless_told_not_to(run, explainer, folde
 def test_a_compressed_csv_that_becomes_large_is_refused(run, explainer, tmp_path, monkeypatch):
     path = tmp_path / "bomb.csv.gz"
     path.write_bytes(gzip.compress(b"age\n" + b"1\n" * 2_000_000))
-    monkeypatch.setattr(read_rows, "LEAST_LIMIT", 2**20)
+    monkeypatch.setenv("ILLUME_MAX_BYTES", "3e6")
     answer = run("explain", explainer, path)
     assert answer.exit_code == 1
     assert "MB when it is decompressed; if you trust it, set ILLUME_MAX_BYTES" in answer.stderr

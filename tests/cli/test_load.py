@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from illume.cli.load import load_model
 from illume.cli.messages import CommandError, Messages
+from illume.cli.options import Model
 
 
 @pytest.fixture
@@ -23,8 +24,8 @@ def test_a_pickle_is_not_loaded_unless_it_is_trusted(path, monkeypatch):
     with monkeypatch.context() as patch:
         patch.setattr(joblib, "load", pytest.fail)
         with pytest.raises(CommandError, match=r"runs code in it.*skops.*not loaded.*add --trust-model"):
-            load_model(path, Messages())
-    assert isinstance(load_model(path, Messages(), trusted=True), LogisticRegression)
+            load_model(Model(str(path)), Messages())
+    assert isinstance(load_model(Model(str(path), trust_model=True), Messages()), LogisticRegression)
 
 
 @pytest.mark.parametrize("answer", [True, False])
@@ -33,10 +34,10 @@ def test_on_a_terminal_the_user_is_asked(path, monkeypatch, answer):
         monkeypatch.setattr(stream, "isatty", lambda: True)
     monkeypatch.setattr(typer, "confirm", lambda text, err: answer)
     if answer:
-        load_model(path, Messages())
+        load_model(Model(str(path)), Messages())
         return
     with pytest.raises(CommandError, match="it was not loaded"):
-        load_model(path, Messages())
+        load_model(Model(str(path)), Messages())
 
 
 def test_a_skops_file_needs_no_trust_unless_it_holds_types_that_skops_does_not_know(tmp_path):
@@ -44,10 +45,10 @@ def test_a_skops_file_needs_no_trust_unless_it_holds_types_that_skops_does_not_k
     plain, other = tmp_path / "plain.skops", tmp_path / "other.skops"
     skops.io.dump(LogisticRegression().fit(X, X[:, 0] > 0), plain)
     skops.io.dump(HistGradientBoostingClassifier(max_iter=2).fit(X, X[:, 0] > 0), other)
-    assert load_model(plain, Messages()).predict_proba(X).shape == (40, 2)
+    assert load_model(Model(str(plain)), Messages()).predict_proba(X).shape == (40, 2)
     with pytest.raises(CommandError, match=r"does not vouch for: .*TreePredictor; .* add --trust-model"):
-        load_model(other, Messages())
-    assert load_model(other, Messages(), trusted=True).predict_proba(X).shape == (40, 2)
+        load_model(Model(str(other)), Messages())
+    assert load_model(Model(str(other), trust_model=True), Messages()).predict_proba(X).shape == (40, 2)
 
 
 def test_another_scikit_learn_is_one_note(path, capsys, monkeypatch):
@@ -63,7 +64,7 @@ def test_another_scikit_learn_is_one_note(path, capsys, monkeypatch):
             )
 
     monkeypatch.setattr(joblib, "load", load)
-    load_model(path, Messages(), trusted=True)
+    load_model(Model(str(path), trust_model=True), Messages())
     said = capsys.readouterr().err
     assert said == f"note: {path} was saved under scikit-learn 1.5, this is 9.9; its answers may differ\n"
 
@@ -79,4 +80,4 @@ def test_what_cannot_be_loaded_says_why(tmp_path, content, said):
     path = tmp_path / "m.joblib"
     path.write_bytes(content)
     with pytest.raises(CommandError, match=said):
-        load_model(path, Messages(), trusted=True)
+        load_model(Model(str(path), trust_model=True), Messages())

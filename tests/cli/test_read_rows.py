@@ -8,9 +8,10 @@ import pytest
 from pandas._libs.parsers import STR_NA_VALUES
 
 import illume
-from illume.cli import train
 from illume.cli.messages import CommandError
-from illume.cli.read_rows import MISSING, STDIN, CsvOptions, read_rows
+from illume.cli.read_rows import MISSING, STDIN, read_rows
+from illume.data.row_sources import parquet_files
+from illume.data.table_files import CSV, PARQUET
 
 TABLE = "age,job\n31,smith\n45,\n"
 
@@ -39,6 +40,20 @@ def test_parquet_gives_the_same_rows_and_a_named_index_as_a_column(tmp_path):
     assert read_rows(path).index.tolist() == [0, 1]
 
 
+@pytest.mark.parametrize("end", PARQUET)
+def test_every_parquet_file_that_the_library_reads_is_read(run, explainer, folder, tmp_path, end):
+    frame = pd.read_csv(folder / "new.csv")
+    frame.to_parquet(tmp_path / f"new{end}")
+    assert parquet_files(tmp_path) == [tmp_path / f"new{end}"]
+    pd.testing.assert_frame_equal(read_rows(tmp_path / f"new{end}"), frame)
+    answer = run("explain", explainer, tmp_path / f"new{end}", "-q")
+    assert answer.exit_code == 0, answer.stderr
+    assert answer.stdout == run("explain", explainer, folder / "new.csv", "-q").stdout
+    answer = run("explain", explainer, tmp_path / f"new{end}", "--missing", "?")
+    assert answer.exit_code == 2
+    assert "--missing are for CSV" in answer.stderr
+
+
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
@@ -46,6 +61,7 @@ def test_parquet_gives_the_same_rows_and_a_named_index_as_a_column(tmp_path):
         ("a.csv", b"", "is empty; expected a line of column names"),
         ("a.csv", b"a,b\n1,\xff\n", "not UTF-8 text"),
         ("a.csv", b"a,b\n1,2\n1,2,3\n", "cannot be read as CSV: .*line 3"),
+        ("a.csv", b"a,b\nrow1,1,2\nrow2,3,4\n", "lines with more fields than the header names columns; name"),
         ("a.csv.gz", b"a,b\n", "cannot be read as CSV"),
         ("a.parquet", b"a,b\n", "cannot be read as Parquet"),
     ],
@@ -63,219 +79,115 @@ def test_what_is_not_there_is_named(tmp_path):
         read_rows(tmp_path)
 
 
-@pytest.fixture
-def read(tmp_path):
-    """Read a text as CSV and return the frame and what was said."""
-
-    def call(content, **how):
-        (tmp_path / "a.csv").write_text(content)
-        said = []
-        return read_rows(tmp_path / "a.csv", CsvOptions(**how), said.append), said
-
-    return call
-
-
-@pytest.mark.parametrize("codes", [["01010", "22222"], ["10", "00"], ["7", "007", ""], ["01", "NA"]])
-def test_digits_with_leading_zeros_are_text(read, codes):
-    frame, said = read("\n".join(["zip,n", *(f"{code},1" for code in codes)]) + "\n")
-    assert [code for code in frame["zip"] if isinstance(code, str)] == [
-        c for c in codes if c not in ("", "NA")
-    ]
-    assert frame["n"].tolist() == [1] * len(codes)
-    assert said[0].startswith("column 'zip' holds digits with leading zeros, such as '0")
-    assert "--number zip" in said[0]
-
-
-@pytest.mark.parametrize("numbers", ["0\n10\n-3", "0.5\n00.5\n10", "1e05\n0\n20", "0\n0\n0"])
-def test_numbers_stay_numbers(read, numbers):
-    frame, said = read(f"a\n{numbers}\n")
-    assert frame["a"].dtype.kind in "if"
-    assert not said
-
-
-CODES = {"zip": frozenset(["01010"]), "code": frozenset([" 7", "7"]), "town": frozenset(["Ulm"])}
-CELLS = {
-    "text and numbers can be asked for": (
-        ("zip,age,level\n1010,01,01\n2020,02,02\n", {"text": ("zip",), "plain": ("age",)}),
-        ({"zip": ["1010", "2020"], "age": [1, 2], "level": ["01", "02"]}, 1),
+TYPES = {
+    "as pandas reads them": (
+        "zip,n,yes,town\n01010,1,True,Ulm\n22222,,False,NA\n",
+        {},
+        {"zip": [1010, 22222], "n": [1.0, None], "yes": [True, False], "town": ["Ulm", None]},
     ),
-    "spaces around codes are no part of them": (
-        ("zip,n\n 01010,1\n01010 ,2\n22222,3\n,4\n", {}),
-        ({"zip": ["01010", "01010", "22222", None], "n": [1, 2, 3, 4]}, 1),
+    "text that looks like numbers": (
+        "zip,n\n01010,01\n7,2\n,3\n",
+        {"text": ["zip"]},
+        {"zip": ["01010", "7", None], "n": [1, 2, 3]},
     ),
-    "spaces around codes of new rows are no part of them unless they were when fitting": (
-        (
-            "zip,code,town\n 01010, 7, Ulm\n01010 ,7,Ulm\n 9,7 ,Bonn \n",
-            {"text": tuple(CODES), "categories": CODES},
-        ),
-        ({"zip": ["01010", "01010", " 9"], "code": [" 7", "7", "7"], "town": [" Ulm", "Ulm", "Bonn "]}, 0),
+    "other words for a missing value": (
+        "region,income\nNA,3\nEU,?\n,5\n",
+        {"missing": ["?"]},
+        {"region": ["NA", "EU", None], "income": [3.0, None, 5.0]},
     ),
-    "other words can be named for missing values": (
-        ("region,income\nNA,3\nEU,?\n,5\n", {"missing": ("?",)}),
-        ({"region": ["NA", "EU", None], "income": [3.0, None, 5.0]}, 1),
+    "only empty cells are missing": (
+        "region,income\nNA,3\nEU,?\n,5\n",
+        {"missing": [""]},
+        {"region": ["NA", "EU", None], "income": ["3", "?", "5"]},
     ),
-    "empty cells are always missing": (
-        ("region,income\nNA,3\nEU,?\n,5\n", {"missing": ()}),
-        ({"region": ["NA", "EU", None], "income": ["3", "?", "5"]}, 0),
+    "known categories stay text and are not missing": (
+        "a,b,code\nNA,NA,01\nx,y,2\n",
+        {"categories": {"a": ("NA", "x", None), "b": ("y",), "code": (1, 2)}},
+        {"a": ["NA", "x"], "b": [None, "y"], "code": [1, 2]},
     ),
-    "a word that is a known category is not missing": (
-        ("a,b\nNA,NA\nx,y\n", {"text": ("a", "b"), "categories": {"a": frozenset(["NA", "x"])}}),
-        ({"a": ["NA", "x"], "b": [None, "y"]}, 1),
-    ),
-    "columns without a name are read as pandas does": (
-        ("a,\n01,NA\n2,3\n", {}),
-        ({"a": ["01", "2"], "Unnamed: 1": [None, 3.0]}, 2),
-    ),
+    "columns without a name": ("a,\n01,NA\n2,3\n", {}, {"a": [1, 2], "Unnamed: 1": [None, 3.0]}),
 }
 
 
-@pytest.mark.parametrize(("given", "expected"), CELLS.values(), ids=CELLS)
-def test_cells_are_read_as_the_guide_says(read, given, expected):
-    text, options = given
-    frame, said = read(text, **options)
-    values = frame.astype(object).where(frame.notna(), None).to_dict("list")
-    assert (values, len(said)) == expected
+@pytest.mark.parametrize(("text", "options", "expected"), TYPES.values(), ids=TYPES)
+def test_cells_are_read_as_pandas_does_unless_told_otherwise(tmp_path, text, options, expected):
+    (tmp_path / "a.csv").write_text(text)
+    frame = read_rows(tmp_path / "a.csv", **options)
+    assert frame.astype(object).where(frame.notna(), None).to_dict("list") == expected
 
 
-@pytest.mark.parametrize("given", [("a,b", "c"), ("c", "a,b"), ("a,b",)])
-def test_a_column_whose_name_holds_a_comma_can_be_asked_for(read, given):
-    text = '"a,b",a,b,c\n01,01,01,01\n'
-    frame, _ = read(text, plain=given)
-    assert {name: frame[name][0] for name in frame} == {
-        "a,b": 1,
-        "a": "01",
-        "b": "01",
-        "c": 1 if "c" in given else "01",
-    }
-    frame, _ = read(text.replace('"a,b",', "").replace("01,01,01,01", "01,01,01"), plain=given)
-    assert frame["a"][0] == frame["b"][0] == 1
+@pytest.mark.parametrize("given", [["a,b", "c"], ["c", "a,b"], ["a,b"]])
+def test_a_column_whose_name_holds_a_comma_can_be_text(tmp_path, given):
+    (tmp_path / "one.csv").write_text('"a,b",a,b,c\n01,01,01,01\n')
+    frame = read_rows(tmp_path / "one.csv", text=given)
+    expected = {"a,b": "01", "a": 1, "b": 1, "c": "01" if "c" in given else 1}
+    assert {name: frame[name][0] for name in frame} == expected
+    (tmp_path / "two.csv").write_text("a,b,c\n01,01,01\n")
+    frame = read_rows(tmp_path / "two.csv", text=given)
+    assert (frame["a"][0], frame["b"][0]) == ("01", "01")
 
 
-def test_words_that_count_as_missing_are_counted_and_said(read):
-    frame, said = read("region,income\nNA,3\nEU,n/a\nNA,\n")
-    assert frame["region"].isna().tolist() == [True, False, True]
-    assert frame["income"].isna().tolist() == [False, True, True]
-    assert said == [
-        "3 cells count as missing by the word they hold: 'NA' in 'region' 2 times, "
-        "'n/a' in 'income' 1 times; --missing A,B names the words that do, and --missing '' none"
-    ]
-
-
-def test_what_pandas_takes_for_missing_is_by_default_and_no_more(read):
+def test_words_for_a_missing_value_are_those_of_pandas():
     assert {*MISSING, ""} == set(STR_NA_VALUES)
-    frame, _ = read("a,b\n" + "".join(f"{word},1\n" for word in [*MISSING, "-"]))
-    assert frame["a"].isna().tolist() == [True] * len(MISSING) + [False]
-
-
-@pytest.mark.parametrize("end", [",", ",,", ", "])
-@pytest.mark.parametrize("every", [1, 2])
-def test_commas_at_the_ends_of_lines_move_no_value(read, end, every):
-    lines = [f"{i:02d},{i},x{end if i % every == 0 else ''}" for i in range(6)]
-    frame, said = read("\n".join(["zip,n,town", *lines]) + "\n")
-    assert frame.to_dict("list") == {
-        "zip": [f"{i:02d}" for i in range(6)],
-        "n": list(range(6)),
-        "town": ["x"] * 6,
-    }
-    assert len(said) == 1
-    assert "column 'zip' holds digits with leading zeros, such as '00'" in said[0]
-
-
-@pytest.mark.parametrize("first", ["1,2,", '"1\n3",2,'])
-def test_a_line_with_more_values_than_columns_is_named(read, first):
-    with pytest.raises(CommandError) as caught:
-        read(f"a,b\n{first}\n3,4,9\n5,6,\n")
-    line = 4 if "\n" in first else 3
-    assert f"line {line} of " in str(caught.value)
-    assert str(caught.value).endswith(
-        "a.csv has 3 fields, but the header names 2 columns; name every column, or remove the extra fields"
-    )
-
-
-def test_names_of_rows_without_a_header_are_not_taken_for_the_first_column(read):
-    with pytest.raises(CommandError, match=r"line 2 of .* has 3 fields, but the header names 2 columns"):
-        read("a,b\nrow1,1,2\nrow2,3,4\n")
 
 
 def test_stdin_and_packed_files_are_read_alike(monkeypatch, tmp_path):
-    content = b"a;zip\n1;01;\n3;02;\n"
+    content = b"a;zip\n1;01\n3;02\n"
     monkeypatch.setattr("sys.stdin", SimpleNamespace(buffer=io.BytesIO(content)))
     (tmp_path / "a.csv.gz").write_bytes(gzip.compress(content))
     for path in (STDIN, tmp_path / "a.csv.gz"):
-        assert read_rows(path).to_dict("list") == {"a": [1, 3], "zip": ["01", "02"]}
+        assert read_rows(path, text=["zip"]).to_dict("list") == {"a": [1, 3], "zip": ["01", "02"]}
 
 
 @pytest.fixture(scope="module")
-def zips(run, folder, fast, tmp_path_factory):
-    """An explainer of rows with codes that begin with 0, with NA for a region and ? for a gap."""
+def zips(folder, tmp_path_factory):
+    """A folder with rows of codes that begin with 0, with NA for a region and ? for a gap."""
     place = tmp_path_factory.mktemp("zips")
-    table = pd.read_csv(folder / "loans.csv")[["income", "decision"]]
-    table = table.assign(zip=["01010", "1010", "NA", "22222"] * 50)
-    table.to_csv(place / "zips.csv", index=False, na_rep="?")
-    words = ("--target decision --train gbm --n-latents 2 --queries 0 --missing", "?")
-    return place, run("fit", place / "zips.csv", *words, "-o", place / "zips.illume")
+    income = pd.read_csv(folder / "loans.csv")["income"]
+    X = pd.DataFrame({"income": income, "zip": ["01010", "1010", "NA", "22222"] * 50})
+    X.to_csv(place / "zips.csv", index=False, na_rep="?")
+    (place / "scores_of_zips.py").write_text(
+        "def chance(rows):\n    return (rows['zip'] == 'NA') * 0.5 + (rows['income'] > 30) * 0.2 + 0.1\n"
+    )
+    return place
 
 
-def test_fit_says_how_cells_were_read(zips):
-    _, answer = zips
+@pytest.fixture(scope="module")
+def zip_explainer(zips, run, fast):
+    """The file of the explainer, fitted with the words of its rows."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(zips)
+        model, read = "--model scores_of_zips:chance --n-latents 2 --queries 0", "--text zip --missing ?"
+        answer = run("fit", zips / "zips.csv", model, read, "-o", zips / "zips.illume")
     assert answer.exit_code == 0, answer.stderr
-    assert "12 cells count as missing by the word they hold: '?' in 'income' 12 times" in answer.stderr
+    return zips / "zips.illume"
 
 
-def test_rows_to_explain_are_read_as_those_of_the_fit(zips, run):
-    place, _ = zips
-    explainer = illume.load(place / "zips.illume")
-    assert explainer.schema_["zip"].categories == ("01010", "1010", "22222", "NA")
-    assert explainer.fitted_.missing_words == ("?",)
-    new = [("zip", "income"), ("1010", "3"), ("01010", "?"), ("NA", "5")]
-    (place / "new.csv").write_text("".join(f"{a},{b}\n" for a, b in new))
-    answer = run("explain", place / "zips.illume", place / "new.csv", "--json")
+def test_rows_to_explain_are_read_as_the_schema_says(zips, zip_explainer, run):
+    assert illume.load(zip_explainer).schema_["zip"].categories == ("01010", "1010", "22222", "NA")
+    new = [("zip", "income", "key"), ("1010", "3", "007"), ("01010", "?", "08"), ("NA", "5", "9")]
+    (zips / "new.csv").write_text("".join(f"{','.join(row)}\n" for row in new))
+    answer = run("explain", zip_explainer, zips / "new.csv", "--json --missing ? --keep key")
     assert answer.exit_code == 0, answer.stderr
-    rows = [json.loads(line)["features"] for line in answer.stdout.splitlines()]
-    by_name = [{each["name"]: each for each in row} for row in rows]
+    lines = [json.loads(line) for line in answer.stdout.splitlines()]
+    by_name = [{each["name"]: each for each in line["features"]} for line in lines]
     assert [row["zip"]["value"] for row in by_name] == ["1010", "01010", "NA"]
     assert [row["income"]["value"] for row in by_name] == [3.0, None, 5.0]
+    assert [line["kept"]["key"] for line in lines] == ["007", "08", "9"]  # copied as they are written
 
 
-def test_without_those_words_the_gap_is_text_and_refused(zips, run):
-    place, _ = zips
-    (place / "gap.csv").write_text("zip,income\n1010,?\n")
-    answer = run("explain", place / "zips.illume", place / "gap.csv", "--missing", "-")
+def test_a_word_that_is_not_named_as_missing_is_text_and_refused(zips, zip_explainer, run):
+    (zips / "gap.csv").write_text("zip,income\n1010,?\n")
+    answer = run("explain", zip_explainer, zips / "gap.csv")
     assert answer.exit_code == 1
     assert "column 'income' holds text such as '?', expected numbers" in answer.stderr
 
 
-@pytest.mark.parametrize("option", ["--text", "--number"])
-def test_columns_that_are_not_there_are_refused(run, folder, option, tmp_path):
-    words = ("--target decision --train gbm -o", tmp_path / "a.illume")
-    answer = run("fit", folder / "loans.csv", *words, option, "educaton")
-    assert answer.exit_code == 1
-    assert (
-        f"{option} names 'educaton', which is no column; the nearest column is 'education'" in answer.stderr
-    )
-
-
-@pytest.mark.parametrize("option", ["--text", "--number"])
-def test_a_column_whose_name_holds_a_comma_is_one_for_fit_too(option, tmp_path, monkeypatch, run):
-    table = pd.DataFrame({"zip, old": ["01", "02"] * 10, "n": [1, 2] * 10, "y": ["a", "b"] * 10})
-    table.to_csv(tmp_path / "a.csv", index=False)
-    kinds = {}
-
-    def stop(rows, *rest):
-        kinds.update({name: rows[name].dtype.kind for name in rows})
-        raise CommandError("enough")
-
-    monkeypatch.setattr(train, "train_gbm", stop)
-    words = ("--target y --train gbm -o", tmp_path / "a.illume", option, "zip, old", option, "n")
-    assert "enough" in run("fit", tmp_path / "a.csv", *words).stderr
-    assert (kinds["zip, old"] == "i", kinds["n"] == "i") == (option == "--number", option == "--number")
-
-
 @pytest.mark.parametrize("command", ["fit", "explain", "report", "check"])
-def test_parquet_takes_no_such_words(run, folder, command, tmp_path):
+def test_parquet_takes_no_such_words(run, folder, model, command, tmp_path):
     rows, out = folder / "loans.parquet", ("-o", tmp_path / "a.illume")
     words = {
-        "fit": (rows, "--target decision --train gbm", *out),
+        "fit": (rows, "--model m.joblib", *out),
         "explain": (folder / "loans.illume", rows),
         "report": (folder / "loans.illume", rows, "--model a.joblib"),
         "check": (folder / "loans.illume", rows),
@@ -283,3 +195,10 @@ def test_parquet_takes_no_such_words(run, folder, command, tmp_path):
     answer = run(command, *words[command], "--missing", "?")
     assert answer.exit_code == 2
     assert "--missing are for CSV" in answer.stderr
+
+
+def test_the_ends_of_names_are_told_where_a_file_is_of_another_kind(tmp_path):
+    (tmp_path / "a.json").write_text("[]")
+    with pytest.raises(CommandError) as caught:
+        read_rows(tmp_path / "a.json")
+    assert all(end in str(caught.value) for end in (*CSV, ".parquet"))

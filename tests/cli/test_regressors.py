@@ -8,7 +8,10 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.compose import make_column_transformer
 from sklearn.ensemble import HistGradientBoostingRegressor
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OrdinalEncoder
 
 import illume
 from illume.distributed import explain_partition
@@ -33,8 +36,18 @@ def home(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def trained(run, home, fast):
-    words = ("--target limit --train gbm", FEW, "-o", home / "limits.illume", "--json")
+def model(home):
+    """The file of a regressor that names its columns."""
+    table = pd.read_csv(home / "limits.csv")
+    encode = make_column_transformer((OrdinalEncoder(), ["owner", "education"]), remainder="passthrough")
+    regressor = make_pipeline(encode, HistGradientBoostingRegressor(early_stopping=False, random_state=0))
+    joblib.dump(regressor.fit(table.drop(columns="limit"), table["limit"]), home / "limits.joblib")
+    return home / "limits.joblib"
+
+
+@pytest.fixture(scope="module")
+def trained(run, home, model, fast):
+    words = ("--target limit --trust-model --model", model, FEW, "-o", home / "limits.illume", "--json")
     return run("fit", home / "limits.csv", *words)
 
 
@@ -42,7 +55,7 @@ def trained(run, home, fast):
 def given(trained, home):
     """What `illume explain` is given."""
     assert trained.exit_code == 0, trained.stderr
-    return home / "limits.illume", home / "new.csv", "--trust-model --model", home / "limits.model.joblib"
+    return home / "limits.illume", home / "new.csv", "--trust-model --model", home / "limits.joblib"
 
 
 @pytest.fixture(scope="module")
@@ -64,15 +77,9 @@ def written(run, given, tmp_path):
     return explain
 
 
-def test_a_target_of_many_numbers_trains_a_regressor_and_says_so(trained, given, home):
-    assert "Training a regressor: 'limit' holds" in trained.stderr
+def test_the_number_of_a_regressor_is_named_by_the_target(trained):
     answer = json.loads(trained.stdout)
     assert (answer["task"], answer["outputs"]) == ("regression", ["limit"])
-    score = answer["model_score"]
-    assert score["r2"] > 0.5
-    assert score["mean_absolute_error"] < score["baseline"]
-    assert f"R² {score['r2']:.3f} and mean absolute error" in trained.stderr
-    assert hasattr(joblib.load(home / "limits.model.joblib"), "predict")
 
 
 def test_show_says_what_it_explains_with_r2_and_error(run, given):
@@ -126,7 +133,7 @@ def test_other_layouts_are_written(run, given, words):
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        ("-k counterfactuals", "say which numbers are desired, by one of --desired-range LOW,HIGH"),
+        ("-k counterfactuals", "by one of --desired-range, --desired-change and --threshold; found none"),
         ("-k counterfactuals --desired grant", "--desired and"),
         ("-k counterfactuals --desired-range 5,1", "--desired-range must be"),
         ("-k counterfactuals --desired-range 5", "--desired-range must be LOW,HIGH"),
@@ -145,8 +152,8 @@ def test_options_that_do_not_go_together_are_told_in_one_line(run, given, words,
     assert said in answer.stderr
 
 
-def test_options_of_numbers_are_refused_for_classes(run, explainer, model, folder):
-    words = ("--trust-model --model", model)
+def test_options_of_numbers_are_refused_for_classes(run, explainer, own_model, folder):
+    words = ("--trust-model --model", own_model)
     for option in ("--interval 0.9", "--threshold 5"):
         answer = run("explain", explainer, folder / "new.csv", *words, "-k rules", option)
         assert answer.exit_code == 2
@@ -174,4 +181,4 @@ def test_a_saved_regressor_is_explained_with_a_link_and_a_name(run, home, own, f
     assert "numbers: credit; contributions are factors" in shown
     answer = run("fit", home / "limits.csv", *words, "--task classification")
     assert answer.exit_code == 2
-    assert "--link is for models that answer with numbers" in answer.stderr
+    assert "--output-name credit is for models that answer with numbers" in answer.stderr

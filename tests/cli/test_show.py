@@ -18,6 +18,7 @@ def test_show_prints_schema_quality_and_versions(run, explainer):
         "Twin: the model itself",
         "Latent surrogate, behind slopes, latents and rules",
         "contributions shapley, twin auto, scale auto, effort standard",
+        "140 of 140 training rows; not the model",
         "Rules of",
     ):
         assert words in answer.stdout
@@ -27,6 +28,7 @@ def test_show_prints_schema_quality_and_versions(run, explainer):
 def test_show_in_json_says_the_same(run, explainer, loaded):
     shown = json.loads(run("show", explainer, "--json").stdout)
     assert shown["classes"] == ["grant", "refuse"]
+    assert shown["rows"] == {"held": 140, "of": 140}
     assert [feature["name"] for feature in shown["features"]] == list(loaded.schema_.names)
     assert shown["features"][3]["categories"] == ["high", "low", "middle", "(missing)"]
     assert shown["quality"]["report"]["agreement"] == loaded.quality_.agreement
@@ -139,7 +141,7 @@ def test_what_was_read_is_not_exported_and_the_option_is_named(run, explainer, t
         (("export", "EXPLAINER", "nowhere/a.onnx"), 1, "create it first"),
         (("export", "nowhere.illume", "a.onnx"), 1, "does not exist"),
         (("report", "EXPLAINER", "ROWS", "--model own.joblib -o report.pdf"), 2, "must end in .html"),
-        (("report", "EXPLAINER", "ROWS", "-o report.html"), 2, "give it with --model MODEL"),
+        (("report", "EXPLAINER", "ROWS", "-o report.html"), 2, "give it with --model FILE --trust-model"),
     ],
 )
 def test_outputs_that_cannot_be_written_are_refused(run, model, tmp_path, monkeypatch, case):
@@ -148,7 +150,7 @@ def test_outputs_that_cannot_be_written_are_refused(run, model, tmp_path, monkey
     paths = {"EXPLAINER": model.parent / "loans.illume", "ROWS": model.parent / "new.csv"}
     answer = run(*(paths.get(word, word) for word in words))
     assert answer.exit_code == code
-    assert said.replace("MODEL", str(model)) in answer.stderr
+    assert said in answer.stderr
     assert not list(tmp_path.iterdir())
 
 

@@ -1,3 +1,6 @@
+import time
+from threading import Thread
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -39,6 +42,30 @@ def test_it_is_asked_in_batches_and_rows_are_counted(monkeypatch):
     assert black_box(FRAME).shape == (6, 2)
     assert sizes == [4, 2]
     assert black_box.n_asked == 6
+
+
+def test_rows_are_counted_where_several_threads_ask():
+    class Yielding(type(FRAME)):
+        """A frame that lets other threads go on whenever its rows are counted."""
+
+        def __len__(self):
+            time.sleep(0)
+            return super().__len__()
+
+    frame = Yielding(**vars(FRAME))
+    black_box = BlackBox(lambda rows: np.full(len(rows), 0.5))
+    black_box(frame)
+
+    def ask():
+        for _ in range(100):
+            black_box(frame)
+
+    threads = [Thread(target=ask) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert black_box.n_asked == (1 + 4 * 100) * 6
 
 
 @pytest.mark.parametrize(

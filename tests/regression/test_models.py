@@ -17,7 +17,7 @@ from sklearn.svm import LinearSVC
 from illume import Explainer
 from illume.data.class_outputs import Classes
 from illume.data.number_outputs import Numbers
-from illume.errors import BlackBoxError, LabelsOnlyWarning
+from illume.errors import BlackBoxError, LabelsOnlyWarning, OptionError
 from tests.common import global_explainer
 from tests.regression.conftest import numbers
 
@@ -242,9 +242,9 @@ def test_names_must_fit_the_answers():
         outputs_of(line, class_names=["a", "b"])
     proba = LinearSVC()
     proba.predict_proba = lambda rows: np.stack([1 - (line(rows) > 0), line(rows) > 0], axis=1) + 0.0
-    with pytest.raises(BlackBoxError, match=r"output_names=.* is for models that answer with numbers"):
+    with pytest.raises(OptionError, match=r"output_names=.* is for models that answer with numbers"):
         outputs_of(proba, output_names=["a"])
-    with pytest.raises(BlackBoxError, match="link='log' is for models that answer with numbers"):
+    with pytest.raises(OptionError, match="link='log' is for models that answer with numbers"):
         outputs_of(proba, link="log")
     with pytest.raises(ValueError, match="output_names must be a list of names, found 'price'"):
         outputs_of(line, output_names="price")

@@ -35,6 +35,18 @@ class Client:
         return self.ask("POST", path, **options)
 
 
+class Hanging:
+    """A model that does not answer about rows of age 99 until it may go on."""
+
+    def __init__(self, model: Any, go_on: Any) -> None:
+        self.model, self.go_on, self.classes_ = model, go_on, model.classes_
+
+    def predict_proba(self, rows: Any) -> Any:
+        if (rows["age"] == 99).any():
+            self.go_on.wait(30)
+        return self.model.predict_proba(rows)
+
+
 def records(frame: Any) -> list[dict[str, Any]]:
     """Return rows as a caller writes them in JSON; a missing value is None."""
     rows = frame.astype(object).where(frame.notna(), None).to_dict("records")

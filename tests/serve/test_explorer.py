@@ -6,7 +6,7 @@ import re
 import httpx
 import pytest
 
-from illume.serve.explorer import make_page
+from illume.serve.pages import make_page
 from illume.serve.settings import Settings
 from tests.report.common import data_in
 from tests.serve.conftest import Client
@@ -44,6 +44,13 @@ def test_the_page_may_connect_to_its_own_service_alone(client, with_model, page)
     assert client.get("/explorer").status_code == 404
 
 
+def test_folders_of_the_working_directory_are_no_hindrance(with_model, rows, tmp_path, monkeypatch):
+    for name in ("explorer.html", "rows.html"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert make_page(with_model, rows[:3], Settings()).startswith(b"<!")
+
+
 def test_the_page_knows_the_limits_of_its_service(page):
     found = data_in(page.decode())["page"]["service"]
     assert found == {"model": True, "max_rows": 7, "seconds": 61.0}
@@ -53,6 +60,17 @@ def test_a_service_without_the_model_says_so(without_model, rows):
     found = data_in(make_page(without_model, rows, Settings()).decode())
     assert found["page"]["service"]["model"] is False
     assert found["rows"]["has_model"] is False
+
+
+def test_the_first_page_links_to_what_there_is_and_holds_no_rows(client, with_model, page):
+    served = Client(with_model, page=page, api_key="secret")
+    for each, with_explorer in ((client, False), (served, True)):
+        answer = each.get("/")
+        assert (answer.status_code, answer.headers["content-type"]) == (200, "text/html; charset=utf-8")
+        links = re.findall('href="([^"]+)"', answer.text)
+        assert {"openapi.json", "health", "ready"} <= set(links)
+        assert ("explorer" in links) is with_explorer
+        assert {each.get(f"/{link}", headers={"X-API-Key": "secret"}).status_code for link in links} == {200}
 
 
 def test_a_page_behind_a_key_is_opened_with_the_key_as_password(served, row):

@@ -141,6 +141,14 @@ def test_wrong_options_are_named(client, row, path, options, field):
     assert {each["field"] for each in found} == {field}
 
 
+def test_of_several_options_the_wrong_one_is_named(client, row):
+    for options in ({"n": 2, "desired_class": "maybe"}, {"desired_class": "maybe", "n": 2, "max_changes": 1}):
+        (found,) = problems(client.post("/counterfactuals", json={"rows": [row], **options}))
+        assert found["field"] == "desired_class"
+    (found,) = problems(client.post("/rules", json={"rows": [row], "max_conditions": 2, "output": "x"}))
+    assert found["field"] == "output"
+
+
 @pytest.mark.parametrize("number", [1e308, -1e308, 5e-324, 1e18, -0.0])
 def test_extreme_numbers_are_answered_and_the_answer_is_json(client, row, number):
     given = [row | {"age": number, "income": number}]
@@ -170,9 +178,9 @@ def test_unknown_categories_are_answered_where_the_explainer_ignores_them(loan_m
 def test_unknown_categories_are_answered_where_a_loaded_explainer_is_told_to_ignore_them(saved, row):
     given = {"rows": [row | {"education": "PhD"}]}
     path = saved / "loans.illume"
-    (found,) = problems(Client(load_explainer(path, None, Messages())).post("/explain", json=given))
+    (found,) = problems(Client(load_explainer(path, Messages())).post("/explain", json=given))
     assert "illume serve --unknown ignore" in found["msg"]
-    client = Client(load_explainer(path, None, Messages(), unknown="ignore"))
+    client = Client(load_explainer(path, Messages(), unknown="ignore"))
     for kind in ("/explain", "/rules"):
         answer = client.post(kind, json=given)
         assert answer.status_code == 200, answer.text

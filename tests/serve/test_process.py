@@ -13,10 +13,7 @@ import time
 from pathlib import Path
 
 import httpx
-import joblib
 import pytest
-
-from illume.serve.service import EXIT_STUCK
 
 GIGABYTE = 10**9
 CHECKS = "not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance"
@@ -44,33 +41,6 @@ def test_a_signal_lets_running_requests_finish_and_leaves_with_0(serve, saved, r
     assert (lines[0]["event"], lines[-1]["event"]) == ("started", "stopped")
     asked = next(line for line in lines if line.get("path") == "/counterfactuals")
     assert (asked["status"], asked["rows"]) == (200, 60)
-
-
-class Hanging:
-    """A model that never answers about rows of age 99."""
-
-    def __init__(self, model):
-        self.model, self.classes_ = model, model.classes_
-
-    def predict_proba(self, rows):
-        while (rows["age"] == 99).any():
-            time.sleep(1)
-        return self.model.predict_proba(rows)
-
-
-def test_a_hung_model_is_seen_and_the_process_ends_if_wanted(serve, loan_model, row, tmp_path):
-    joblib.dump(Hanging(loan_model), tmp_path / "hanging.joblib")
-    words = ("--model", tmp_path / "hanging.joblib", "--trust-model", "--timeout", "1", "--workers", "1")
-    process, url, log = serve(*words, "--max-abandoned", "2", "--exit-when-stuck")
-    hung = {"rows": [row | {"age": 99}]}
-    assert httpx.post(f"{url}/explain", json=hung).status_code == 504
-    assert httpx.post(f"{url}/explain", json={"rows": [row]}).status_code == 200
-    assert httpx.get(f"{url}/ready").status_code == 200
-    assert httpx.post(f"{url}/rules", json=hung).status_code == 504
-    assert httpx.get(f"{url}/ready").json()["reason"] == "2 calls of the model have not returned"
-    assert httpx.get(f"{url}/health").status_code == 200
-    assert process.wait(20) == EXIT_STUCK
-    assert '"event":"stuck"' in log.read_text()
 
 
 def memory(process):
@@ -122,35 +92,14 @@ def test_a_port_that_is_taken_is_one_line_and_1(saved):
     assert answer.stderr.count("\n") == 1
 
 
-def connected(url):
+def test_a_head_without_end_closes_the_connection(serve):
+    _, url, _ = serve()
     host, port = url.removeprefix("http://").split(":")
-    return socket.create_connection((host, int(port)), timeout=10)
-
-
-def test_slow_connections_keep_no_one_from_asking_how_the_service_is(serve, row):
-    _, url, _ = serve("--max-connections-per-address", "20", "--timeout", "3")
-    with connected(url) as line:
-        line.sendall(b"GET /health HTTP/1.1\r\nX: " + b"x" * 200_000)
+    with socket.create_connection((host, int(port)), timeout=30) as line:
+        with contextlib.suppress(OSError):
+            line.sendall(b"GET /health HTTP/1.1\r\nX: " + b"x" * 1_000_000)
         with contextlib.suppress(ConnectionResetError):
             assert line.recv(1000) == b""
-    head = b"POST /explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    lines = [connected(url) for _ in range(300)]
-    start = time.monotonic()
-    for line in lines:
-        with contextlib.suppress(OSError):  # closed to make room
-            line.sendall(head + b"Content-Length: 9000\r\n\r\n{")
-    assert [httpx.get(f"{url}{path}").status_code for path in ("/health", "/ready")] == [200, 200]
-    refused = httpx.post(f"{url}/explain", json={"rows": [row]})
-    assert (refused.status_code, refused.headers["connection"]) == (503, "close")
-    while time.monotonic() < start + 2.5:
-        with contextlib.suppress(OSError):
-            lines[0].sendall(b" ")  # one byte from time to time does not prolong it
-        time.sleep(0.5)
-    assert lines[0].recv(1000).startswith(b"HTTP/1.1 408")
-    assert time.monotonic() < start + 8
-    assert httpx.post(f"{url}/explain", json={"rows": [row]}).status_code == 200
-    for line in lines:
-        line.close()
 
 
 @pytest.mark.service
@@ -171,22 +120,6 @@ def test_a_body_of_millions_of_rows_does_not_keep_others_waiting(serve):
             client.get(f"{url}/health")
             waited.append(time.monotonic() - start)
     assert max(waited) < 0.5
-
-
-@pytest.mark.service
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="memory is read from /proc")
-def test_stalled_bodies_take_a_limited_share_of_memory(serve, row):
-    process, url, _ = serve("--max-total-bytes", "50000000")
-    before = memory(process)
-    lines = [connected(url) for _ in range(40)]
-    head = b"POST /explain HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
-    for line in lines:
-        with contextlib.suppress(OSError):
-            line.sendall(head + b"Content-Length: 10000000\r\n\r\n" + b" " * 9_900_000)
-    assert memory(process) - before < 120_000_000
-    assert httpx.post(f"{url}/explain", json={"rows": [row]}).status_code == 200
-    for line in lines:
-        line.close()
 
 
 def test_the_service_of_this_machine_is_asked_under_its_own_names_only(serve):

@@ -13,8 +13,9 @@ from typer.core import TyperGroup
 
 from illume import __version__
 from illume.cli import demo, explain, fit, pages, serve, show
-from illume.cli.messages import ExitCode, Messages, UsageError
-from illume.cli.options import Debug, Quiet, start
+from illume.cli.messages import ExitCode, Messages, UsageError, flag
+from illume.cli.options import with_options
+from illume.errors import OptionError
 
 EPILOG = """[b]Exit codes[/]
   0  success
@@ -61,8 +62,8 @@ class Commands(TyperGroup):
             try:
                 super().invoke(ctx)
                 sys.stdout.flush()
-            except UsageError as error:
-                return messages.usage_error(str(error), f"illume {ctx.invoked_subcommand}")
+            except (UsageError, OptionError) as error:
+                return messages.usage_error(error.spell(flag), f"illume {ctx.invoked_subcommand}")
             except (Exception, KeyboardInterrupt) as error:
                 if hasattr(error, "format_message") or hasattr(error, "exit_code"):  # typer's own
                     raise
@@ -100,20 +101,16 @@ def _root(
         typer.echo(context.get_help())
 
 
-@app.command("demo")
 def _demo(
-    context: typer.Context,
+    messages: Messages,
     folder: Annotated[str, typer.Argument(metavar="[FOLDER]", help="Folder for the plots.")] = "demo",
-    *,
-    quiet: Quiet = False,
-    debug: Debug = False,
 ) -> None:
     """Explain a breast cancer model in text and plots; takes about half a minute."""
-    start(context, quiet, debug)
-    demo.main(folder, verbose=not quiet)
+    demo.main(folder, verbose=not messages.quiet)
 
 
 COMMANDS: dict[str, Callable[..., None]] = {
+    "demo": _demo,
     "fit": fit.fit,
     "show": show.show,
     "explain": explain.explain,
@@ -125,4 +122,4 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "serve": serve.serve,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name)(with_options(command))

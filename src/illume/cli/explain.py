@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from typer import Context, Option
+from typer import Option
 
 from illume.cli import load, options
-from illume.cli.messages import CommandError, Messages, UsageError
-from illume.cli.options import Names, parse_directions, parse_range, split_columns, split_names
+from illume.cli.messages import Messages, UsageError, flag
+from illume.cli.options import Names, split_columns, split_names
 from illume.cli.output import JSON, SUFFIXES, Kind, require_output, write
 from illume.cli.read_rows import file_name, require_csv, require_names
 from illume.data.number_text import count
-from illume.errors import rows_after
+from illume.errors import Setting, rows_after
 
 if TYPE_CHECKING:
     from illume import Explainer
 
 Layout = Literal["wide", "long", "records"]
 WORKERS = 2
-OPTION_WORDS = re.compile(
-    r"\b(\w+_\w+|((?<=^)|(?<=use )|(?<=and )|(?<=or )|(?<= a ))(precision|interval|threshold|output))\b"
-)
-FLAGS = {"n": "-n", "desired_class": "--desired", "features_to_vary": "--vary"}
 
 
 def explain(
-    context: Context,
+    messages: Messages,
     explainer: options.ExplainerFile,
     rows: options.Rows,
     *,
@@ -43,52 +38,23 @@ def explain(
             help="A .parquet, .csv, .json or .jsonl file; for folders a folder.",
         ),
     ] = None,
-    model: options.Model = None,
+    model: options.Model,
+    question: options.Question,
+    attributions: options.AttributionOptions,
+    rules: options.RuleOptions,
+    counterfactuals: options.CounterfactualOptions,
     json: Annotated[bool, Option("--json", help="Print a line of JSON per row instead of CSV.")] = False,
     long: Annotated[bool, Option("--long", help="A line per row and feature (condition, change).")] = False,
     keep: Annotated[Names, Option(metavar="A,B", help="Columns of ROWS to copy to the output.")] = None,
-    n: Annotated[int | None, Option("-n", min=1, help="Counterfactuals per row (3 by default).")] = None,
-    desired: options.Desired = None,
-    vary: options.Vary = None,
-    immutable: options.Immutable = None,
-    direction: options.Direction = None,
-    max_changes: Annotated[int | None, Option(min=1, help="Counterfactuals: most columns to change.")] = None,
-    precision: Annotated[
-        float | None, Option(min=0.0, max=1.0, help="Rules: desired precision (0.95 by default).")
-    ] = None,
-    max_conditions: Annotated[int | None, Option(min=1, help="Rules: most conditions.")] = None,
-    interval: Annotated[
-        float | None,
-        Option(min=0.5, max=1.0, help="Rules on numbers: share that their interval holds (0.9 by default)."),
-    ] = None,
-    desired_range: options.DesiredRange = None,
-    desired_change: Annotated[
-        float | None, Option(help="Counterfactuals: by how much the number should rise, or fall.")
-    ] = None,
-    threshold: Annotated[
-        float | None,
-        Option(
-            help="Two classes: probability of the positive one to decide for it. Numbers: rules for a side "
-            "of it; counterfactuals that cross it."
-        ),
-    ] = None,
-    output: Annotated[
-        str | None, Option(metavar="NAME", help="Rules and counterfactuals: which of several numbers.")
-    ] = None,
-    refine: Annotated[int | None, Option(min=1, help="Attributions: more model queries per row.")] = None,
     workers: Annotated[
         int | None,
         Option(min=0, help="Processes that explain Parquet into a folder (2 if ROWS is a folder)."),
     ] = None,
-    positive_class: options.PositiveClass = None,
     escape: Annotated[
         bool, Option("--escape/--no-escape", help="CSV: put ' before texts that spreadsheets would run.")
     ] = True,
     unknown: options.UnknownCategories = None,
     missing: options.MissingWords = None,
-    trust_model: options.TrustModel = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
 ) -> None:
     """Explain the rows of a file: attributions, rules or counterfactuals.
 
@@ -99,89 +65,80 @@ def explain(
 
     `row` is the position of the row in ROWS, from 0; --keep copies columns to join by.
 
-    [b]illume explain loans.illume new.csv -k rules --model loans.model.joblib --trust-model -o rules.csv[/]
+    [b]illume explain loans.illume new.csv -k rules --model loans.joblib --trust-model -o rules.csv[/]
 
     [b]illume explain homes.illume new.csv -k counterfactuals --desired-range 200000,250000 --model …[/]
     """
-    messages = options.start(context, quiet, debug)
-    changes = {"desired_class": desired, "features_to_vary": vary or None, "immutable": immutable or None}
-    limits = {"direction": parse_directions(direction), "max_changes": max_changes}
-    numbers = {"desired_range": parse_range(desired_range), "desired_change": desired_change}
-    question = {"threshold": threshold, "output": output}
-    arguments = _arguments(
-        kind,
-        attributions={"refine": refine, "threshold": threshold},
-        rules={"precision": precision, "max_conditions": max_conditions, "interval": interval, **question},
-        counterfactuals={"n": n, **changes, **limits, **numbers, **question},
-    )
+    by_kind = {"attributions": attributions, "rules": rules, "counterfactuals": counterfactuals}
+    arguments = _arguments(kind, {name: each.given() for name, each in by_kind.items()})
     require_csv(rows, missing)
-    if kind == "counterfactuals" and model is None:
-        option = load.model_option(explainer)
-        raise UsageError(f"counterfactuals are verified on the model; give it with {option}")
+    if kind == "counterfactuals" and model.model is None:
+        raise UsageError(f"counterfactuals are verified on the model; give it with {load.MODEL_OPTION}")
     if rows.is_dir() or workers is not None:
-        _require_folder(out, explainer, model, other_layout=json or long)
-        tried = load.load_explainer(explainer, None, messages)
-        _check_arguments(tried, kind, _ask(tried, kind, positive_class, arguments))
-        arguments |= {} if positive_class is None else {"positive_class": positive_class}
-        if model is not None:
-            load.require_trust(model, trust_model)
-        arguments |= {"model": model, "workers": WORKERS if workers is None else workers, "unknown": unknown}
-        load.note_stand_in(explainer, model, messages)
-        _explain_folder(rows, out, explainer, kind, keep=keep, messages=messages, **arguments)
+        _require_folder(out, other_layout=json or long)
+        tried = load.load_explainer(explainer, messages)
+        _ask(tried, kind, question, arguments)
+        load.require_model_file(model)
+        black_box = load.model_file(model) or load.load_model(model, messages)
+        load.note_stand_in(model, messages)
+        about = {"model": black_box, "workers": WORKERS if workers is None else workers, "unknown": unknown}
+        about |= {"positive_class": question.positive_class}
+        _explain_folder(rows, out, explainer, kind, keep=keep, messages=messages, **arguments, **about)
         return
     _require_layout(out, json, long)
     if out is not None:
-        require_output(out, SUFFIXES, explainer, rows, model)
-    loaded = load.load_explainer(explainer, model, messages, trust_model, unknown)
-    arguments = _ask(loaded, kind, positive_class, arguments)
-    _check_arguments(loaded, kind, arguments)
-    load.note_stand_in(explainer, model, messages)
-    frame = load.read_rows_for(loaded, rows, missing)
+        require_output(out, SUFFIXES, explainer, rows, load.model_file(model))
+    loaded = load.load_explainer(explainer, messages, model, unknown=unknown)
+    arguments = _ask(loaded, kind, question, arguments)
+    load.note_stand_in(model, messages)
+    frame = load.read_rows_for(loaded, rows, missing, keep)
     kept = split_names(keep, list(frame.columns))
     require_names(frame.columns, kept, "--keep")
     nested = json or (out is not None and out.suffix.lower() in JSON)
     layout: Layout = "records" if nested else "long" if long else "wide"
-    about: dict[str, Any] = {"kind": kind, "layout": layout, "name": file_name(rows), "messages": messages}
-    about["escape"] = escape
-    _explain_frame(loaded, frame, kept, out, **about, **arguments)
+    _explain_frame(
+        loaded,
+        frame,
+        kept,
+        out,
+        kind=kind,
+        layout=layout,
+        name=file_name(rows),
+        messages=messages,
+        escape=escape,
+        **arguments,
+    )
 
 
-def _arguments(kind: Kind, **by_kind: dict[str, Any]) -> dict[str, Any]:
-    """Return the given arguments of a kind; raise if one belongs to another kind."""
-    given = [(name, other) for other, each in by_kind.items() for name in each if each[name] is not None]
-    for name, _ in given:
-        if name not in by_kind[kind]:
-            kinds = " or ".join(other for other, each in by_kind.items() if name in each)
-            raise UsageError(f"{_flag(name)} goes with --kind {kinds}, not with --kind {kind}")
-    return {name: by_kind[kind][name] for name, _ in given}
+def _arguments(kind: Kind, given: dict[str, dict[str, Any]]) -> dict[str, Any]:
+    """Return the given arguments of a kind; raise if one belongs to other kinds alone."""
+    for name in dict.fromkeys(name for each in given.values() for name in each):
+        kinds = [other for other, each in given.items() if name in each]
+        if kind not in kinds:
+            option = flag(Setting(name))
+            raise UsageError(f"{option} goes with --kind {' or '.join(kinds)}, not with --kind {kind}")
+    return given[kind]
 
 
 def _ask(
-    explainer: Explainer, kind: Kind, positive_class: str | None, arguments: dict[str, Any]
+    explainer: Explainer, kind: Kind, question: options.Question, arguments: dict[str, Any]
 ) -> dict[str, Any]:
-    """Set the positive class and, of classes, the threshold; return the other arguments."""
-    threshold, others = arguments.get("threshold"), arguments
-    if explainer.fitted_.outputs.decides:
-        others = {name: value for name, value in arguments.items() if name != "threshold"}
-    elif threshold is not None and kind == "attributions":
-        raise UsageError("--threshold goes with --kind rules or counterfactuals for models that give numbers")
-    load.ask(explainer, positive_class, threshold if others is not arguments else None)
-    return others
+    """Ask an explainer the question, and return the arguments that are left; raise if one does not fit.
 
-
-def _flag(name: str) -> str:
-    return FLAGS.get(name, f"--{name.replace('_', '-')}")
-
-
-def _check_arguments(explainer: Explainer, kind: Kind, arguments: dict[str, Any]) -> None:
-    """Raise if options do not go with what the explained model answers, before rows are read."""
+    For numbers, a threshold is an argument of rules and counterfactuals.
+    """
     from illume.explanations.check_options import check_options
 
-    try:
-        check_options(explainer.fitted_.outputs, kind, arguments)
-    except ValueError as error:
-        text = str(error).replace("=[low, high]", " LOW,HIGH")
-        raise UsageError(OPTION_WORDS.sub(lambda name: _flag(name.group()), text)) from None
+    asked = vars(question)
+    if explainer.fitted_.outputs.decides:
+        arguments = {name: value for name, value in arguments.items() if name != "threshold"}
+    elif question.threshold is not None and kind == "attributions":
+        raise UsageError("--threshold goes with --kind rules or counterfactuals for models that give numbers")
+    else:
+        asked = {"positive_class": question.positive_class}
+    explainer.set_params(**{name: value for name, value in asked.items() if value is not None})
+    check_options(explainer.fitted_.outputs, kind, arguments)
+    return arguments
 
 
 def _require_layout(out: Path | None, json: bool, long: bool) -> None:
@@ -191,14 +148,11 @@ def _require_layout(out: Path | None, json: bool, long: bool) -> None:
         raise UsageError(f"--json and -o {out} do not go together; name a .json file")
 
 
-def _require_folder(out: Path | None, explainer: Path, model: Path | None, *, other_layout: bool) -> None:
+def _require_folder(out: Path | None, *, other_layout: bool) -> None:
     if other_layout:
         raise UsageError("--json and --long do not go with folders; these hold Parquet, a line per row")
     if out is None or out.suffix:
         raise UsageError("a folder of rows and --workers need a folder to write to; name it with -o FOLDER")
-    load.require_file(explainer)
-    if model is not None and not model.is_file():
-        raise CommandError(f"the model {model} does not exist")
 
 
 def _explain_frame(

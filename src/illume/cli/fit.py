@@ -2,68 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from typer import Argument, Context, Option
+from typer import Argument, Option
 
 from illume.cli import options
-from illume.cli.load import flag_question, load_model, model_path, require_features, write_model
+from illume.cli.load import load_model, model_file, require_features
 from illume.cli.messages import Messages, UsageError, show
 from illume.cli.options import Names, Unknown, split_names
 from illume.cli.output import print_json, require_output
-from illume.cli.read_rows import MISSING, CsvOptions, require_csv, require_names
+from illume.cli.read_rows import read_rows, require_csv, require_names
+from illume.data.number_text import count
+from illume.data.table_files import is_parquet
 
 if TYPE_CHECKING:
     from illume import Explainer
-    from illume.cli.targets import Score, Target
-    from illume.cli.train import TrainingRows
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What the user says about the model's answers."""
-
-    target: str | None
-    task: str
-    link: str
-    names: tuple[str, ...]
-
-    def check(self) -> Self:
-        """Raise if options of numbers are given for classes."""
-        given = {"--link": self.link != "identity", "--output-name": bool(self.names)}
-        for option, is_given in given.items():
-            if is_given and self.task == "classification":
-                raise UsageError(f"{option} is for models that answer with numbers; this one has classes")
-        return self
-
-    def for_model(self, model: Any) -> dict[str, Any]:
-        """Return the options of an explainer; the only number that a model answers is named by the target."""
-        from sklearn.base import is_regressor
-
-        classes = self.task == "auto" and hasattr(model, "predict_proba")
-        asked = replace(self, task="classification") if classes else self
-        names: Any = asked.check().names
-        numbers = self.task == "regression" or (hasattr(model, "__sklearn_tags__") and is_regressor(model))
-        if not names and numbers and self.target is not None and getattr(model, "n_outputs_", 1) == 1:
-            names = (self.target,)
-        return {"task": self.task, "link": self.link, "output_names": names or None}
 
 
 def fit(
-    context: Context,
-    train: Annotated[
-        Path, Argument(metavar="TRAIN", help="CSV or Parquet file, or folder of Parquet files.")
-    ],
+    messages: Messages,
+    rows: Annotated[Path, Argument(metavar="TRAIN", help="CSV or Parquet file, or folder of Parquet files.")],
     *,
     out: Annotated[Path, Option("--out", "-o", metavar="FILE.illume", help="File to write or replace.")],
+    model: options.Model,
     target: Annotated[
         str | None, Option(metavar="COL", help="Column of classes or numbers; not a feature.")
-    ] = None,
-    model: options.Model = None,
-    trainer: Annotated[
-        Literal["gbm"] | None, Option("--train", help="Train a model, and write it to FILE.model.joblib.")
     ] = None,
     task: Annotated[
         Literal["auto", "classification", "regression"],
@@ -78,8 +43,9 @@ def fit(
     ] = None,
     categorical: Annotated[Names, Option(metavar="A,B", help="Columns whose numbers are categories.")] = None,
     drop: Annotated[Names, Option(metavar="A,B", help="Columns to leave out, such as identifiers.")] = None,
-    text: Annotated[Names, Option(metavar="A,B", help="Columns of CSV to read as text.")] = None,
-    number: Annotated[Names, Option(metavar="A,B", help="Columns of CSV with numbers such as 007.")] = None,
+    text: Annotated[
+        Names, Option(metavar="A,B", help="Columns of CSV to read as text, such as codes that begin with 0.")
+    ] = None,
     missing: options.MissingWords = None,
     twin: Annotated[
         Literal["auto", "exact", "learned"],
@@ -110,29 +76,20 @@ def fit(
     stored_rows: Annotated[
         str, Option("--rows", metavar="N|all|none", help="Most training rows stored in FILE.illume.")
     ] = "20000",
-    positive_class: options.PositiveClass = None,
-    threshold: options.Threshold = None,
+    question: options.Question,
     unknown: Annotated[Unknown, Option(help="Refuse rows with unseen categories, or accept them.")] = "error",
     labels: options.Labels = None,
-    trust_model: options.TrustModel = False,
     json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
 ) -> None:
     """Fit an explainer to a model and write it to a file.
 
-    The model is yours (--model) or trained here (--train gbm).
-
     If the model names its columns, others are left out.
 
-    [b]illume fit loans.csv --target decision --train gbm -o loans.illume[/]
+    [b]illume fit loans.csv --target decision --model loans.joblib --trust-model -o loans.illume[/]
     """
     from illume import DataOptions, SurrogateOptions
-    from illume.cli.targets import parse_target
-    from illume.cli.train import load_training_rows
     from illume.results.dictionary import parse_labels
 
-    messages = options.start(context, quiet, debug)
     surrogate_options = SurrogateOptions(
         objective=objective,
         n_latents=_number_or_word(n_latents, ("auto",), "--n-latents"),
@@ -145,50 +102,84 @@ def fit(
         "effort": effort,
         "random_state": seed,
         "unknown": unknown,
-        "labels": parse_labels(labels),
-        "positive_class": positive_class,
-        "threshold": threshold,
         "surrogate_options": surrogate_options,
+        **vars(question),
     }
     max_stored = _number_or_word(stored_rows, ("all", "none"), "--rows")
-    _require_model_source(model, trainer, target)
-    asked = Asked(target, task, link, split_names(output_name)).check()
-    require_csv(train, text, number, missing)
-    require_output(out, (".illume",), train, model)
-    words = MISSING if missing is None else split_names(missing)
-    csv = CsvOptions(tuple(text or ()), tuple(number or ()), words)
-    sizes: dict[str, Any] = {"row_budget": row_budget, "seed": seed, "in_memory": model is None}
-    rows = load_training_rows(train, target, drop, csv=csv, messages=messages, **sizes)
-    names, left_out = split_names(categorical, rows.columns), (target, *split_names(drop))
-    settings["labels"] = {name: each for name, each in settings["labels"].items() if name not in left_out}
-    require_names(rows.columns, names, "--categorical")
-    score, model_file = None, model or model_path(out)
-    if model is not None:
-        black_box = load_model(model, messages, trust_model)
-        require_features(black_box, rows.columns, target)
-    else:
-        known = parse_target(rows.target, task, link)
-        asked = replace(asked, task=known.task).check()
-        black_box, score = _train_model(rows, known, names, seed, messages)
-        write_model(black_box, model_file, messages)
-    settings["data_options"] = DataOptions(row_budget=row_budget, **asked.for_model(black_box))
-    explainer = _fit_explainer(black_box, rows, names, messages, **settings)
-    if missing is not None:  # rows to explain are then read in the same way
-        explainer.fitted_ = replace(explainer.fitted_, missing_words=words)
+    known_labels = parse_labels(labels)
+    if model.model is None:
+        raise UsageError("which model is to be explained? give it with --model FILE or --model MODULE:NAME")
+    require_csv(rows, text, missing)
+    require_output(out, (".illume",), rows, model_file(model))
+    training = _load_rows(rows, target, drop, text, missing)
+    names = split_names(categorical, training.columns)
+    require_names(training.columns, names, "--categorical")
+    black_box = load_model(model, messages)
+    require_features(black_box, training.columns, target)
+    used = [str(name) for name in getattr(black_box, "feature_names_in_", training.columns)]
+    left_out = {target, *split_names(drop), *training.columns} - set(used)
+    data_options = DataOptions(
+        row_budget=row_budget,
+        task=task,
+        link=link,
+        output_names=split_names(output_name) or _target_name(black_box, task, target),
+    )
+    explainer = _fit_explainer(
+        black_box,
+        training.features,
+        f"{training.text(row_budget)} and {count(len(used), 'feature')}",
+        messages,
+        categorical=[name for name in names if name in used],
+        labels={name: each for name, each in known_labels.items() if name not in left_out},
+        data_options=data_options,
+        **settings,
+    )
     explainer.save(out, rows=max_stored, rules=True)
-    messages.info(f"Written to {out}; next: illume explain {out} ROWS --model {model_file} --trust-model")
-    _print_answer(explainer, {"Explainer": out, "Model": model_file}, score, rows.n_rows, json=json)
+    trust = "" if model_file(model) is None else " --trust-model"
+    messages.info(f"Written to {out}; next: illume explain {out} ROWS --model {model.model}{trust}")
+    _print_answer(explainer, {"Explainer": str(out), "Model": model.model}, training.n_rows, json=json)
 
 
-def _require_model_source(model: Path | None, trainer: str | None, target: str | None) -> None:
-    if model is None and trainer is None:
-        raise UsageError(
-            "which model? give yours with --model FILE, or let illume train one with --train gbm"
-        )
-    if model is not None and trainer is not None:
-        raise UsageError("--model gives a model and --train trains one; use one of the two")
-    if trainer is not None and target is None:
-        raise UsageError("--train needs --target, the column of classes or numbers")
+@dataclass(frozen=True, eq=False)
+class TrainingRows:
+    """Features, as a pandas frame or a source that is read in batches; `most` are fitted on by default."""
+
+    features: Any
+    columns: tuple[str, ...]
+    n_rows: int
+    most: int | None = None
+
+    def text(self, row_budget: int | None) -> str:
+        """Say how many rows are fitted on."""
+        n = min(row_budget or self.most or self.n_rows, self.n_rows)
+        return f"{self.n_rows:,} rows" if n == self.n_rows else f"{n:,} of {self.n_rows:,} rows"
+
+
+def _load_rows(path: Path, target: str | None, drop: Names, text: Names, missing: Names) -> TrainingRows:
+    """Return the features of a file, or of a folder of Parquet files."""
+    from illume.data.load_rows import STREAM_ROWS
+    from illume.data.row_sources import open_rows
+
+    source = open_rows(path) if is_parquet(path) else None
+    frame: Any = None if source else read_rows(path, text=text, missing=missing)
+    found = list(source.names if source else frame.columns)
+    dropped, texts = split_names(drop, found), split_names(text, found)
+    for option, names in (("--drop", dropped), ("--text", texts), ("--target", [target] if target else [])):
+        require_names(found, names, option)
+    columns = tuple(name for name in found if name not in (*dropped, target))
+    if not columns:
+        raise UsageError("all columns are left out; keep at least one feature")
+    if source:
+        return TrainingRows(source.select(columns), columns, source.n_rows or 0, STREAM_ROWS)
+    return TrainingRows(frame[list(columns)], columns, len(frame))
+
+
+def _target_name(model: Any, task: str, target: str | None) -> tuple[str, ...] | None:
+    """Return the target as the name of the only number that a model answers with."""
+    from illume.data.black_box import is_regressor
+
+    numbers = task == "regression" or (task == "auto" and is_regressor(model))
+    return (target,) if target and numbers and getattr(model, "n_outputs_", 1) == 1 else None
 
 
 def _number_or_word(text: str, words: tuple[str, ...], option: str, least: int = 1) -> Any:
@@ -205,39 +196,12 @@ def _number_or_word(text: str, words: tuple[str, ...], option: str, least: int =
     return int(text)
 
 
-def _train_model(
-    rows: TrainingRows, target: Target, categorical: tuple[str, ...], seed: int, messages: Messages
-) -> tuple[Any, Score]:
-    from illume.cli.train import train_gbm
-    from illume.data.schema import Schema
-
-    schema = Schema.infer(rows.features, categorical)
-    names = [feature.name for feature in schema.features if not feature.numeric]
-    messages.info(f"Training a {target} (to choose: --task)")
-    model, score = train_gbm(rows.features, target, names, seed)
-    messages.info(f"Model: gradient boosting, {score}; then trained on all {rows.n_rows:,} rows")
-    return model, score
-
-
-def _fit_explainer(
-    model: Any, rows: TrainingRows, categorical: tuple[str, ...], messages: Messages, **settings: Any
-) -> Explainer:
+def _fit_explainer(model: Any, rows: Any, about: str, messages: Messages, **settings: Any) -> Explainer:
     from illume import Explainer
 
-    used = [str(name) for name in getattr(model, "feature_names_in_", rows.columns)]
-    unused = set(rows.columns) - set(used)
-    settings |= {
-        "categorical": [name for name in categorical if name in used],
-        "labels": {name: each for name, each in settings["labels"].items() if name not in unused},
-    }
     explainer = Explainer(model, verbose=False if messages.quiet else None, **settings)
-    messages.info(f"Fitting the explainer on {rows} and {len(used)} features …")
-    try:
-        explainer.fit(rows.features)
-    except ValueError as error:
-        if "positive_class" in str(error) or "threshold" in str(error):
-            raise UsageError(flag_question(str(error))) from None
-        raise
+    messages.info(f"Fitting the explainer on {about} …")
+    explainer.fit(rows)
     # In a notebook, the best so far is useful; here the user wants to stop.
     if explainer.quality_.interrupted:
         raise KeyboardInterrupt
@@ -249,9 +213,7 @@ def _fit_explainer(
     return explainer
 
 
-def _print_answer(
-    explainer: Explainer, files: dict[str, Path], score: Score | None, n_rows: int, *, json: bool
-) -> None:
+def _print_answer(explainer: Explainer, files: dict[str, str], n_rows: int, *, json: bool) -> None:
     rule_quality = explainer.fitted_.rule_quality
     if not json:
         lines = "\n".join(f"{f'{name}:':<10} {path}" for name, path in files.items())
@@ -260,8 +222,7 @@ def _print_answer(
         return
     outputs = explainer.fitted_.outputs
     summary = {
-        **{name.lower(): str(path) for name, path in files.items()},
-        "model_score": score and asdict(score),
+        **{name.lower(): path for name, path in files.items()},
         "n_rows": n_rows,
         "features": list(explainer.schema_.names),
         "task": outputs.task,

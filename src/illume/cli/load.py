@@ -2,56 +2,44 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from importlib import import_module
+from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from illume.cli.messages import CommandError, Messages, UsageError, show
-from illume.cli.options import split_names
-from illume.cli.read_rows import MISSING, CsvOptions, read_rows
+from illume.cli.messages import CommandError, Messages, show
+from illume.cli.options import Model, Names, Question
+from illume.cli.read_rows import read_rows
 from illume.data.model_files import is_skops, load_trusted, why_untrusted
 from illume.errors import SchemaError
 
 if TYPE_CHECKING:
     from illume import Explainer
 
+MODEL_OPTION = "--model FILE --trust-model"
+NAMED = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")  # module:name
+
 
 def load_explainer(
-    path: Path, model: Path | None, messages: Messages, trusted: bool = False, unknown: str | None = None
+    path: Path,
+    messages: Messages,
+    model: Model | None = None,
+    question: Question | None = None,
+    unknown: str | None = None,
 ) -> Explainer:
-    """Load an explainer, with its model if given; `unknown` overrides how it treats unknown categories."""
+    """Load an explainer, with its model if given, and ask it a question; `unknown` overrides its own."""
     import illume
 
     require_file(path)
-    black_box = None if model is None else load_model(model, messages, trusted)
-    explainer = illume.load(path, model=black_box)
-    if unknown is not None:
-        explainer.set_params(unknown=str(unknown))
-    return explainer
-
-
-def ask(explainer: Explainer, positive_class: str | None, threshold: float | None) -> Explainer:
-    """Set the class that explanations are for, and from which probability on it is decided, if given."""
-    asked = {"positive_class": positive_class, "threshold": threshold}
-    try:
-        explainer.set_params(**{name: value for name, value in asked.items() if value is not None})
-        explainer._require_fitted()
-    except ValueError as error:
-        raise UsageError(flag_question(str(error))) from None
-    return explainer
-
-
-def flag_question(text: str) -> str:
-    """Return an error about a question with the options of the command line.
-
-    >>> flag_question("threshold must be a probability")
-    '--threshold must be a probability'
-    """
-    return text.replace("positive_class", "--positive-class").replace("threshold", "--threshold", 1)
+    explainer = illume.load(path, model=load_model(model, messages) if model else None)
+    asked = {**vars(question or Question()), "unknown": None if unknown is None else str(unknown)}
+    return explainer.set_params(**{name: value for name, value in asked.items() if value is not None})
 
 
 def require_file(explainer: Path) -> None:
@@ -60,46 +48,38 @@ def require_file(explainer: Path) -> None:
         raise CommandError(f"the explainer {explainer} does not exist; create it with `illume fit`")
 
 
-def model_path(explainer: Path) -> Path:
-    """Return where `illume fit --train` writes the model.
-
-    >>> model_path(Path("a/loans.illume")).as_posix()
-    'a/loans.model.joblib'
-    """
-    return explainer.with_name(f"{explainer.name.removesuffix('.illume')}.model.joblib")
-
-
-def model_option(explainer: Path) -> str:
-    """Return the option that gives an explainer's model, with its path if it is beside the explainer."""
-    path = model_path(explainer)
-    return f"--model {path if path.is_file() else 'FILE'} --trust-model"
-
-
-def note_stand_in(explainer: Path, model: Path | None, messages: Messages) -> None:
+def note_stand_in(model: Model, messages: Messages) -> None:
     """Tell if there is no model."""
-    if model is None:
-        option = model_option(explainer)
-        messages.note(f"without the model, its twin answers; give it with {option}")
+    if model.model is None:
+        messages.note(f"without the model, its twin answers; give it with {MODEL_OPTION}")
 
 
-def load_model(path: Path, messages: Messages, trusted: bool = False) -> Any:
-    """Load a model from a joblib, pickle or skops file; one that runs code must be trusted."""
+def model_file(given: Model) -> Path | None:
+    """Return the file of a model; None if it is a name in a module, or not given.
+
+    >>> model_file(Model("scoring.models:predict"))
+    """
+    if given.model is None or (NAMED.fullmatch(given.model) and not Path(given.model).exists()):
+        return None
+    return Path(given.model)
+
+
+def load_model(given: Model, messages: Messages) -> Any:
+    """Load a model from a joblib, pickle or skops file, which must be trusted if it runs code, or by name."""
+    if given.model is None:
+        return None
+    path = model_file(given)
+    if path is None:
+        return _import_model(given.model)
+    require_model_file(given)
     import joblib
 
-    if not path.is_file():
-        raise CommandError(
-            f"the model {path} does not exist; save yours with joblib.dump(model, {path.name!r})"
-        )
-    require_trust(path, trusted)
     try:
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always", UserWarning)
             model = load_trusted(path.read_bytes()) if is_skops(path) else joblib.load(path)
     except ModuleNotFoundError as error:
-        raise CommandError(
-            f"the model {path} needs the module {error.name!r}, which is not installed; install its package, "
-            f"or put its folder on PYTHONPATH"
-        ) from error
+        raise _module_error(given.model, error) from error
     except Exception as error:
         raise CommandError(
             f"{path} cannot be loaded as a model: {type(error).__name__}: {error}; "
@@ -110,20 +90,17 @@ def load_model(path: Path, messages: Messages, trusted: bool = False) -> Any:
     return model
 
 
-def write_model(model: Any, path: Path, messages: Messages) -> None:
-    """Write a model to a joblib file, completely or not at all."""
-    import joblib
-
-    from illume.data.archive import atomic_path
-
-    with atomic_path(path) as temporary:
-        joblib.dump(model, temporary)
-    messages.info(f"Model written to {path}")
-
-
-def require_trust(path: Path, trusted: bool) -> None:
-    """Ask on a terminal whether a model's file is trusted, or raise, before anything of it is loaded."""
-    why = None if trusted else why_untrusted(path)
+def require_model_file(given: Model) -> None:
+    """Raise if a model's file is not there, or not trusted; a terminal is asked. Nothing is loaded."""
+    path = model_file(given)
+    if path is None:
+        return
+    if not path.is_file():
+        raise CommandError(
+            f"the model {path} does not exist; save yours with joblib.dump(model, {path.name!r}), or name it "
+            f"by its module: --model MODULE:NAME"
+        )
+    why = None if given.trust_model else why_untrusted(path)
     if why is None:
         return
     if sys.stdin.isatty() and sys.stderr.isatty():
@@ -131,6 +108,32 @@ def require_trust(path: Path, trusted: bool) -> None:
         if typer.confirm("Do you trust who made it?", err=True):
             return
     raise CommandError(f"{why}; it was not loaded: if you trust who made it, add --trust-model")
+
+
+def _import_model(name: str) -> Any:
+    """Import a model, or a function from rows to answers, from a module of the environment or this folder."""
+    module, _, attribute = name.partition(":")
+    if not {"", str(Path.cwd())} & set(sys.path):
+        sys.path.append(str(Path.cwd()))
+    try:
+        imported = import_module(module)
+    except ModuleNotFoundError as error:
+        raise _module_error(name, error) from error
+    except Exception as error:
+        raise CommandError(f"importing {module} failed: {type(error).__name__}: {error}") from error
+    try:
+        return attrgetter(attribute)(imported)
+    except AttributeError as error:
+        raise CommandError(
+            f"the module {module} has no {attribute!r}; name a model in it, or a function of rows"
+        ) from error
+
+
+def _module_error(model: str, error: ModuleNotFoundError) -> CommandError:
+    return CommandError(
+        f"the model {model} needs the module {error.name!r}, which is not installed; install its package, "
+        f"or put its folder on PYTHONPATH"
+    )
 
 
 def _version_note(path: Path, warning: Warning | str) -> str:
@@ -160,21 +163,11 @@ def require_features(model: Any, columns: Sequence[str], target: str | None) -> 
         )
 
 
-def read_rows_for(explainer: Explainer, path: Path, missing: Iterable[str] | None = None) -> Any:
-    """Return the rows of a file, with CSV read as in `illume fit`."""
-    categories = {
-        feature.name: frozenset(value for value in feature.categories if isinstance(value, str))
-        for feature in explainer.schema_.features
-    }
-    words = explainer.fitted_.missing_words if missing is None else split_names(missing)
-    csv = CsvOptions(
-        # Text stays text, even if all values of a few rows look like numbers.
-        text=tuple(name for name, known in categories.items() if known),
-        plain=tuple(name for name, known in categories.items() if not known),
-        missing=MISSING if words is None else words,
-        categories=categories,
-    )
-    rows = read_rows(path, csv)
+def read_rows_for(explainer: Explainer, path: Path, missing: Names = None, text: Names = None) -> Any:
+    """Return the rows of a file, with CSV read as the explainer's schema says; `text` columns are copied."""
+    categories = {feature.name: feature.categories for feature in explainer.schema_.features}
+    copied = [name for name in text or () if name not in explainer.fitted_.columns]
+    rows = read_rows(path, text=copied, missing=missing, categories=categories)
     if not len(rows):
         raise CommandError(f"{path} holds no rows; expected some below the line of column names")
     return rows

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 import traceback
 from dataclasses import dataclass, field, replace
 from enum import IntEnum
@@ -11,17 +10,25 @@ from typing import Any
 import typer
 
 from illume.data.terminal_text import printable
-from illume.errors import FewRowsWarning, IllumeError, ModelChangedWarning, UnknownCategoryError
+from illume.errors import (
+    FewRowsWarning,
+    IllumeError,
+    ModelChangedWarning,
+    OptionError,
+    Setting,
+    UnknownCategoryError,
+)
 
 COLORS = {"note": "cyan", "warning": "yellow", "error": "red"}
 MAX_LENGTH = 600
 UNKNOWN_ADVICE = "map it to a known category, or treat it as none of them with --unknown ignore"
-OPTIONS = {  # what errors advise in words of Python
-    "twin='learned'": "--twin learned",
-    "leave twin out": "leave --twin exact out",
+FLAGS = {  # of settings whose option is called otherwise
+    "n": "-n",
+    "desired_class": "--desired",
+    "features_to_vary": "--vary",
+    "output_names": "--output-name",
     "hold_model=False": "--no-hold-model",
     "inputs='encoded'": "--encoded",
-    "rows='none'": "--rows none",
 }
 FILE_ERRORS = {
     FileNotFoundError: "does not exist",
@@ -30,9 +37,9 @@ FILE_ERRORS = {
 }
 
 
-def show(text: str, err: bool = False) -> None:
-    """Print text that holds words of a file."""
-    typer.echo(printable(text), err=err)
+def show(text: str, *, err: bool = False, end: str = "\n") -> None:
+    """Print text, with control characters as codes: all that is printed comes through here."""
+    typer.echo(printable(text) + end, err=err, nl=False)
 
 
 class ExitCode(IntEnum):
@@ -50,8 +57,22 @@ class CommandError(IllumeError):
     """A file, its content or a model cannot be used."""
 
 
-class UsageError(Exception):
+class UsageError(IllumeError):
     """The given options do not work together."""
+
+
+def flag(setting: Setting) -> str:
+    """Return a setting of Python as an option of the command line.
+
+    >>> flag(Setting("twin", "learned")), flag(Setting("hold_model", False)), flag(Setting("n"))
+    ('--twin learned', '--no-hold-model', '-n')
+    """
+    if str(setting) in FLAGS:
+        return FLAGS[str(setting)]
+    name = FLAGS.get(setting.name, f"--{setting.name.replace('_', '-')}")
+    if isinstance(setting.value, (list, tuple)):
+        return f"{name} {','.join(map(str, setting.value))}"
+    return name if setting.value is None else f"{name} {setting.value}"
 
 
 def exit_code(error: BaseException) -> ExitCode:
@@ -60,7 +81,7 @@ def exit_code(error: BaseException) -> ExitCode:
         return ExitCode.INTERRUPTED
     if isinstance(error, BrokenPipeError):
         return ExitCode.PIPE_CLOSED
-    return ExitCode.USAGE if isinstance(error, UsageError) else ExitCode.FAILED
+    return ExitCode.USAGE if isinstance(error, (UsageError, OptionError)) else ExitCode.FAILED
 
 
 def error_line(error: BaseException) -> str:
@@ -81,25 +102,14 @@ def _error_text(error: BaseException) -> str:
     if isinstance(error, MemoryError):
         return "not enough memory; use fewer rows at a time"
     if isinstance(error, UnknownCategoryError):
-        return str(replace(error, advice=UNKNOWN_ADVICE))
+        error = replace(error, advice=UNKNOWN_ADVICE)
+    if isinstance(error, IllumeError):
+        return error.spell(flag)
     if isinstance(error, OSError) and error.filename is not None:
         return f"{error.filename} {FILE_ERRORS.get(type(error), f'cannot be used: {error.strerror}')}"
-    if isinstance(error, (IllumeError, UsageError)) or (
-        isinstance(error, (OSError, ValueError)) and str(error)
-    ):
-        return _with_options(str(error))
+    if isinstance(error, (OSError, ValueError)) and str(error):
+        return str(error)
     return f"unexpected {type(error).__name__}: {error}; run again with --debug for the traceback"
-
-
-def _with_options(text: str) -> str:
-    """Replace advice in words of Python by options.
-
-    >>> _with_options("fit with twin='learned'")
-    'fit with --twin learned'
-    """
-    for words, option in OPTIONS.items():
-        text = text.replace(words, option)
-    return text
 
 
 @dataclass
@@ -130,12 +140,12 @@ class Messages:
         if code is ExitCode.PIPE_CLOSED:
             return code
         if self.debug and code is not ExitCode.INTERRUPTED:
-            sys.stderr.write("".join(traceback.format_exception(error)))
+            show("".join(traceback.format_exception(error)), err=True, end="")
         self._print("error", error_line(error))
         return code
 
     def usage_error(self, text: str, command: str) -> ExitCode:
-        """Print a usage error that refers to the command's help."""
+        """Print an error about options that refers to the command's help."""
         end = " " if text.endswith("?") else "; "
         self._print("error", f"{text.rstrip('.')}{end}see {command} --help")
         return ExitCode.USAGE
@@ -151,4 +161,5 @@ class Messages:
             return
         self.printed.add(text)
         head = typer.style(f"{label}:", fg=COLORS[label], bold=label != "note")
-        typer.echo(f"{head} {printable(text)}", err=True)
+        typer.echo(f"{head} ", err=True, nl=False)
+        show(text, err=True)

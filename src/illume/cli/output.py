@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal
+from typing import Any, Literal
 
-import typer
-
-from illume.cli.messages import CommandError, UsageError
+from illume.cli.messages import CommandError, UsageError, show
+from illume.data.terminal_text import CONTROLS
 from illume.errors import import_extra
 
 Kind = Literal["attributions", "rules", "counterfactuals"]
@@ -34,28 +33,34 @@ def require_output(path: Path, suffixes: tuple[str, ...], *inputs: Path | None) 
 
 
 def as_json(value: Any, indent: int | None = None) -> str:
-    """Return JSON text in which NaN and infinity are null.
+    r"""Return JSON text in which NaN and infinity are null, and control characters are written as codes.
 
     >>> as_json({"r2": float("nan"), "name": "größer"})
     '{"r2":null,"name":"größer"}'
+    >>> print(as_json(chr(155)))
+    "\u009b"
     """
     from pydantic_core import to_json
 
     fallback = lambda value: value.item() if hasattr(value, "item") else str(value)  # noqa: E731
-    return to_json(value, indent=indent, inf_nan_mode="null", fallback=fallback).decode()
+    text = to_json(value, indent=indent, inf_nan_mode="null", fallback=fallback).decode()
+    return CONTROLS.sub(lambda found: f"\\u{ord(found.group()):04x}", text)
 
 
 def print_json(value: Any) -> None:
     """Print a result to stdout as JSON."""
-    typer.echo(as_json(value, indent=2))
+    show(as_json(value, indent=2))
 
 
 def write(pieces: Iterable[Any], path: Path | None, json: bool = False, escape: bool = True) -> None:
-    """Write frames, or records for JSON, to a file by its suffix, or to stdout; see `escape_formulas`."""
+    """Write frames, or records for JSON, to a file by its suffix, or to stdout; see `escape_formulas`.
+
+    CSV on stdout, which may be a terminal, has codes for control characters; files have texts as they are.
+    """
     from illume.data.archive import atomic_path
 
     if path is None:
-        _write_text(pieces, sys.stdout, ".jsonl" if json else ".csv", escape)
+        _write_text(pieces, partial(show, end=""), ".jsonl" if json else ".csv", escape)
         return
     suffix = path.suffix.lower()
     with atomic_path(path) as temporary:
@@ -63,7 +68,7 @@ def write(pieces: Iterable[Any], path: Path | None, json: bool = False, escape: 
             _write_parquet(pieces, temporary)
             return
         with temporary.open("w", encoding="utf-8", newline="") as stream:
-            _write_text(pieces, stream, suffix, escape)
+            _write_text(pieces, stream.write, suffix, escape)
 
 
 def escape_formulas(frame: Any) -> Any:
@@ -84,15 +89,16 @@ def _escape(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and FORMULA.match(value) else value
 
 
-def _write_text(pieces: Iterable[Any], stream: IO[str], suffix: str, escape: bool) -> None:
+def _write_text(pieces: Iterable[Any], put: Callable[[str], Any], suffix: str, escape: bool) -> None:
     if suffix == ".json":
-        stream.write(f"{as_json([record for records in pieces for record in records])}\n")
+        put(f"{as_json([record for records in pieces for record in records])}\n")
         return
     for i, piece in enumerate(pieces):
         if suffix == ".csv":
-            (escape_formulas(piece) if escape else piece).to_csv(stream, index=False, header=i == 0)
+            frame = escape_formulas(piece) if escape else piece
+            put(frame.to_csv(index=False, header=i == 0, lineterminator="\n"))
         else:
-            stream.writelines(f"{as_json(record)}\n" for record in piece)
+            put("".join(f"{as_json(record)}\n" for record in piece))
 
 
 def _write_parquet(frames: Iterable[Any], path: Path) -> None:

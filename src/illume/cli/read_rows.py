@@ -10,67 +10,66 @@ import re
 import sys
 import warnings
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from illume.cli.messages import CommandError, UsageError
-from illume.cli.options import split_names
+from illume.cli.options import Names, split_names
 from illume.data.limits import VARIABLE, most_bytes
+from illume.data.table_files import CSV, is_csv, is_parquet
 from illume.errors import SchemaError, import_extra
 
 STDIN = Path("-")
 LEAST_LIMIT, LEAST_RATIO = 2**28, 100  # bytes of a decompressed CSV that are allowed, or times its size
-CSV = (".csv", ".csv.gz", ".tsv", ".tsv.gz")
-PARQUET = (".parquet", ".pq")
 SEPARATORS = (",", ";", "\t", "|")
-MISSING = (  # as pandas
+MISSING = (  # words that pandas reads as missing
     *("NA", "N/A", "n/a", "#N/A", "#NA", "#N/A N/A", "<NA>", "NaN", "nan", "-NaN", "-nan", "NULL", "null"),
     *("None", "1.#IND", "1.#QNAN", "-1.#IND", "-1.#QNAN"),
 )
-BOOLEANS = {"True": True, "TRUE": True, "true": True, "False": False, "FALSE": False, "false": False}
-CODE = r"\s*0[0-9]+\s*"  # 01010 is a code; 0, 0.5 and 10 are numbers
-DIGITS = r"[-+.0-9]+"
 
 
-@dataclass(frozen=True)
-class CsvOptions:
-    """How the cells of a CSV file are read."""
+def read_rows(
+    path: Path,
+    *,
+    text: Names = None,
+    missing: Names = None,
+    categories: Mapping[str, Iterable[Any]] | None = None,
+) -> Any:
+    """Return the rows of a CSV or Parquet file, as pandas reads them.
 
-    text: tuple[str, ...] = ()  # columns read as text, even if all values look like numbers
-    plain: tuple[str, ...] = ()  # columns read as numbers, even with leading zeros, if all values are
-    missing: tuple[str, ...] = MISSING  # words for a missing value, besides empty cells
-    categories: Mapping[str, frozenset[str]] = field(default_factory=dict)  # known values, never missing
-
-
-def read_rows(path: Path, options: CsvOptions | None = None, note: Callable[[str], Any] = str) -> Any:
-    """Return the rows of a CSV or Parquet file; `note` is told how ambiguous cells of CSV were read."""
+    Parameters
+    ----------
+    text
+        Columns of CSV that are text, whatever they look like.
+    missing
+        Words of CSV for a missing value, besides empty cells; by default `MISSING`.
+    categories
+        The known categories of columns; where one is text, all are, and none of them is missing.
+    """
     pd = import_extra("pandas", "cli")
     if path != STDIN and not path.is_file():
         found = "is a folder" if path.is_dir() else "does not exist"
         raise CommandError(f"{path} {found}; expected a file of rows")
-    name = path.name.lower()
-    if path == STDIN or name.endswith(CSV):
-        frame = _read_csv(pd, path, options or CsvOptions(), note)
-    elif name.endswith(PARQUET):
+    if path == STDIN or is_csv(path):
+        known = {
+            name: [each for each in values if isinstance(each, str)]
+            for name, values in (categories or {}).items()
+        }
+        frame = _read_csv(pd, path, text, MISSING if missing is None else split_names(missing), known)
+    elif is_parquet(path):
         frame = _read_parquet(pd, path)
     else:
-        raise CommandError(f"{path} is of an unknown type; expected .csv, .csv.gz, .tsv or .parquet")
+        raise CommandError(f"{path} is of an unknown type; expected {', '.join(CSV)} or .parquet")
     frame.columns = [str(column) for column in frame.columns]
     return frame
-
-
-def is_parquet(path: Path) -> bool:
-    """Whether rows are in a Parquet file or a folder of them."""
-    return path.is_dir() or path.name.lower().endswith(PARQUET)
 
 
 def require_csv(path: Path, *options: Any) -> None:
     """Raise if any option of CSV is given for Parquet."""
     if is_parquet(path) and any(option is not None for option in options):
-        raise UsageError("--text, --number and --missing are for CSV; Parquet files have column types")
+        raise UsageError("--text and --missing are for CSV; Parquet files have column types")
 
 
 def require_names(columns: Iterable[str], names: Iterable[str], option: str) -> None:
@@ -98,82 +97,37 @@ def _read_parquet(pd: Any, path: Path) -> Any:
     return frame.reset_index(drop=all(name is None for name in frame.index.names))
 
 
-def _read_csv(pd: Any, path: Path, options: CsvOptions, note: Callable[[str], Any]) -> Any:
-    # The type inference of pandas and pyarrow turns the code 01010 into 1010 and does not tell which words
-    # it took for missing. So all cells are read as text, and converted here.
-    with _csv_errors(pd, file_name(path)):
-        cells = _read_cells(pd, path)
-    text, plain = (split_names(names, list(cells.columns)) for names in (options.text, options.plain))
-    columns, words = {}, Counter[tuple[str, str]]()
-    for name, column in cells.items():
-        known = options.categories.get(name, frozenset())
-        missing = column.isin(["", *(word for word in options.missing if word not in known)])
-        present = column[~missing]
-        values = _strip_codes(present, known) if name in text else _convert(pd, present)
-        if name not in (*text, *plain) and values.dtype.kind in "iuf":
-            whole = present[values % 1 == 0]  # only these can be codes
-            codes = whole[whole.str.fullmatch(CODE)].str.strip()
-            if len(codes):
-                values = present.str.strip()
-                note(
-                    f"column {name!r} holds digits with leading zeros, such as {codes.iloc[0]!r}, and is "
-                    f"read as text; --number {name} reads numbers"
-                )
-        columns[name] = values.reindex(cells.index)
-        words.update((name, word) for word in column[missing] if word)
-    if words:
-        note(_describe_missing(words))
-    return pd.DataFrame(columns)
+def _read_csv(
+    pd: Any, path: Path, text: Names, missing: Sequence[str], known: Mapping[str, Sequence[str]]
+) -> Any:
+    name = file_name(path)
+    with _csv_errors(pd, name):
+        content = _read_text(path)
+        header = re.sub(r'"[^"]*"', "", content.partition("\n")[0])
+        separator = max(SEPARATORS, key=header.count)
+        _require_names_once(next(csv.reader(io.StringIO(content, newline=""), delimiter=separator), []), name)
+        # Without index_col=False, the first field is an index if lines are longer than the header.
+        options: dict[str, Any] = {"sep": separator, "index_col": False, "low_memory": False}
+        columns = pd.read_csv(io.StringIO(content), nrows=0, **options).columns.tolist()
+        texts = {*split_names(text, columns), *(column for column in columns if known.get(column))}
+        return pd.read_csv(
+            io.StringIO(content),
+            dtype=dict.fromkeys(texts & set(columns), "str"),
+            keep_default_na=False,
+            na_values={column: ["", *(set(missing) - set(known.get(column, ())))] for column in columns},
+            **options,
+        )
 
 
-def _convert(pd: Any, present: Any) -> Any:
-    """Return numbers or booleans if all cells are, else text."""
-    if len(present) and present.isin(list(BOOLEANS)).all():
-        return present.map(BOOLEANS).astype(bool)
-    try:
-        return pd.to_numeric(present)
-    except ValueError:
-        return present
-
-
-def _strip_codes(present: Any, known: frozenset[str]) -> Any:
-    """Remove spaces around digits that are known without them: `fit` did so."""
-    codes = {word for word in known if re.fullmatch(DIGITS, word)}
-    bare = present.str.strip() if codes else present
-    return present.where(present.isin(known) | ~bare.isin(codes), bare)
-
-
-def _describe_missing(words: Counter[tuple[str, str]]) -> str:
-    shown = [f"{word!r} in {name!r} {n:,} times" for (name, word), n in words.most_common(5)]
-    counts = ", ".join([*shown, *(["…"] if len(words) > 5 else [])])
-    return (
-        f"{words.total():,} cells count as missing by the word they hold: {counts}; "
-        f"--missing A,B names the words that do, and --missing '' none"
-    )
-
-
-def _read_cells(pd: Any, path: Path) -> Any:
-    """Return all cells as text."""
+def _read_text(path: Path) -> str:
     content = sys.stdin.buffer.read() if path == STDIN else path.read_bytes()
     if path.name.lower().endswith(".gz"):
         content = _decompress(content, path)
-    text = content.decode("utf-8-sig")
-    header = re.sub(r'"[^"]*"', "", text.partition("\n")[0])
-    separator = max(SEPARATORS, key=header.count)
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-    _require_names_once(next(lines, []), file_name(path))
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always", pd.errors.ParserWarning)
-        # index_col: if lines are longer than the header, their first field is not an index.
-        cells = pd.read_csv(io.StringIO(text), sep=separator, index_col=False, dtype="str", na_filter=False)
-    if any(issubclass(warning.category, pd.errors.ParserWarning) for warning in caught):
-        lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
-        _require_empty_extras(lines, len(cells.columns), file_name(path))
-    return cells
+    return content.decode("utf-8-sig")
 
 
 def _decompress(content: bytes, path: Path) -> bytes:
-    """Return what a gzip file holds, but not more than what its size lets expect."""
+    """Return the content of a gzip file; raise if it is far more than its size lets expect."""
     most = most_bytes()
     if VARIABLE not in os.environ:
         most = min(most, max(LEAST_RATIO * len(content), LEAST_LIMIT))
@@ -195,20 +149,17 @@ def _require_names_once(names: Iterable[str], name: str) -> None:
         )
 
 
-def _require_empty_extras(lines: Any, n_columns: int, name: str) -> None:
-    """Raise if fields beyond the header hold values; empty ones follow a comma at the end of a line."""
-    for fields in lines:
-        if any(value.strip() for value in fields[n_columns:]):
-            raise CommandError(
-                f"line {lines.line_num} of {name} has {len(fields)} fields, but the header names {n_columns} "
-                f"columns; name every column, or remove the extra fields"
-            )
-
-
 @contextmanager
 def _csv_errors(pd: Any, name: str) -> Iterator[None]:
     try:
-        yield
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", pd.errors.ParserWarning)
+            yield
+    except pd.errors.ParserWarning as error:
+        raise CommandError(
+            f"{name} has lines with more fields than the header names columns; name every column, or remove "
+            f"the extra fields"
+        ) from error
     except UnicodeDecodeError as error:
         raise CommandError(
             f"{name} is not UTF-8 text (byte {error.start}); save it as CSV in UTF-8"

@@ -6,13 +6,13 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Context, Option
+from typer import Option
 
 from illume.cli import options
-from illume.cli.load import ask, load_explainer, note_stand_in, read_rows_for
+from illume.cli.load import load_explainer, note_stand_in, read_rows_for
 from illume.cli.messages import CommandError, Messages, UsageError
 from illume.cli.options import Names
-from illume.cli.read_rows import file_name
+from illume.cli.read_rows import file_name, require_csv
 from illume.errors import import_extra, rows_after
 
 if TYPE_CHECKING:
@@ -23,19 +23,15 @@ PACKAGES = ("fastapi", "uvicorn", "prometheus_client")
 
 
 def serve(
-    context: Context,
+    messages: Messages,
     explainer: options.ExplainerFile,
     *,
-    model: options.Model = None,
+    model: options.Model,
     explorer: Annotated[
         Path | None,
         Option(metavar="ROWS", help="CSV or Parquet file of rows to change at /explorer."),
     ] = None,
-    desired: options.Desired = None,
-    desired_range: options.DesiredRange = None,
-    vary: options.Vary = None,
-    immutable: options.Immutable = None,
-    direction: options.Direction = None,
+    wishes: options.Wishes,
     host: Annotated[str, Option(help="Address to listen on; by default this machine only.")] = "127.0.0.1",
     port: Annotated[int, Option(min=0, max=65535, help="Port to listen on; 0 picks a free one.")] = 8000,
     api_key: Annotated[
@@ -47,9 +43,6 @@ def serve(
         Option(metavar="NAME", help="Host name to accept besides this machine's own; repeatable."),
     ] = None,
     max_connections: Annotated[int, Option(min=1, help="Most connections at a time.")] = 1_000,
-    max_connections_per_address: Annotated[
-        int, Option(min=1, help="Most connections of one address; behind a proxy, of the proxy.")
-    ] = 256,
     max_rows: Annotated[int, Option(min=1, help="Most rows per request.")] = 1_000,
     max_bytes: Annotated[int, Option(min=1, help="Most bytes per request.")] = 10_000_000,
     max_total_bytes: Annotated[
@@ -64,15 +57,9 @@ def serve(
     max_abandoned: Annotated[
         int, Option(min=1, help="Most threads whose call does not return; then no work is accepted.")
     ] = 8,
-    exit_when_stuck: Annotated[
-        bool, Option("--exit-when-stuck", help="End once the model has not answered for four time limits.")
-    ] = False,
-    positive_class: options.PositiveClass = None,
-    threshold: options.Threshold = None,
+    question: options.Question,
     unknown: options.UnknownCategories = None,
-    trust_model: options.TrustModel = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    missing: options.MissingWords = None,
 ) -> None:
     """Serve explanations over HTTP: /explain, /rules, /counterfactuals, /info, /quality, /health, /ready.
 
@@ -81,12 +68,10 @@ def serve(
 
     Logs go to stdout, a line of JSON per request; /openapi.json describes the service.
 
-    [b]illume serve loans.illume --model loans.model.joblib --trust-model[/]
+    [b]illume serve loans.illume --model loans.joblib --trust-model[/]
     """
-    messages = options.start(context, quiet, debug)
-    given = options.search_options(desired, desired_range, vary, immutable, direction)
-    if given and explorer is None:
-        raise UsageError("what counterfactuals may change is for the explorer; give its rows with --explorer")
+    given = wishes.given()
+    _require_explorer(explorer, given, missing)
     # Requests run in parallel threads already, so libraries get one thread each. They read this on import.
     os.environ.setdefault("OMP_NUM_THREADS", "1")
     for package in PACKAGES:
@@ -100,15 +85,13 @@ def serve(
             cors=tuple(cors or ()),
             hosts=allowed_hosts(host, tuple(allowed_host or ())),
             max_connections=max_connections,
-            max_connections_per_address=max_connections_per_address,
             max_rows=max_rows,
             max_bytes=max_bytes,
             max_total_bytes=max_total_bytes,
             timeout=timeout,
             workers=workers,
             max_abandoned=max_abandoned,
-            exit_when_stuck=exit_when_stuck,
-            log_words=debug,
+            log_words=messages.debug,
         )
     except ValueError as error:
         raise UsageError(str(error)) from error
@@ -120,12 +103,12 @@ def serve(
             f"cannot listen on {host}:{port}: {reason}; try another --port or --host"
         ) from error
     with listener:
-        loaded = load_explainer(explainer, model, messages, trust_model, unknown)
-        ask(loaded, positive_class, threshold)
-        note_stand_in(explainer, model, messages)
+        loaded = load_explainer(explainer, messages, model, question, unknown)
+        note_stand_in(model, messages)
         if host not in LOOPBACK and api_key is None:
             messages.warning(f"{host} can be reached by others, and no key is required; see --api-key")
-        page = None if explorer is None else _make_page(loaded, explorer, settings, messages, given)
+        about: dict[str, Any] = {"missing": missing, "settings": settings, "messages": messages}
+        page = None if explorer is None else _make_page(loaded, explorer, given, **about)
         address = f"{f'[{host}]' if ':' in host else host}:{listener.getsockname()[1]}"
         started = f"Serving on http://{address} (Ctrl-C stops)"
         if page is not None:
@@ -133,12 +116,26 @@ def serve(
         run(loaded, settings, listener, lambda: messages.info(started), page)
 
 
-def _make_page(
-    explainer: Explainer, rows: Path, settings: Settings, messages: Messages, given: dict[str, Any]
-) -> bytes:
-    from illume.serve.explorer import make_page
+def _require_explorer(rows: Path | None, given: dict[str, Any], missing: Names) -> None:
+    """Raise if options of the explorer are given without its rows, or options of CSV for Parquet."""
+    if rows is None and (given or missing is not None):
+        raise UsageError("options of counterfactuals and of CSV are for the explorer; give --explorer ROWS")
+    if rows is not None:
+        require_csv(rows, missing)
 
-    frame = read_rows_for(explainer, rows)
+
+def _make_page(
+    explainer: Explainer,
+    rows: Path,
+    given: dict[str, Any],
+    *,
+    missing: Names,
+    settings: Settings,
+    messages: Messages,
+) -> bytes:
+    from illume.serve.pages import make_page
+
+    frame = read_rows_for(explainer, rows, missing)
     messages.info(f"Explaining rows of {file_name(rows)} for the explorer …")
     with rows_after(0, file_name(rows)):
         wanted = options.split_columns(given, list(frame.columns))

@@ -5,14 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-from typer import Argument, Context, Exit, Option
+from typer import Argument, Exit, Option
 
 from illume.cli import options
-from illume.cli.load import ask, load_explainer, model_option, read_rows_for
-from illume.cli.messages import ExitCode
+from illume.cli.load import MODEL_OPTION, load_explainer, read_rows_for
+from illume.cli.messages import ExitCode, Messages
 from illume.cli.messages import show as show_text
 from illume.cli.output import print_json, require_output
-from illume.cli.read_rows import file_name, is_parquet, require_csv
+from illume.cli.read_rows import file_name, require_csv
+from illume.data.table_files import is_parquet
 from illume.errors import rows_after
 
 if TYPE_CHECKING:
@@ -23,17 +24,15 @@ SURROGATE_SETTINGS = ("encoder", "objective", "n_latents")
 
 
 def show(
-    context: Context,
+    messages: Messages,
     explainer: options.ExplainerFile,
     *,
     json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show what is in an explainer's file: features, quality, versions."""
     from illume.data import archive
 
-    loaded = load_explainer(explainer, None, options.start(context, quiet, debug))
+    loaded = load_explainer(explainer, messages)
     manifest = archive.read(explainer).manifest
     if json:
         print_json(_summary(loaded, explainer, manifest))
@@ -49,7 +48,7 @@ def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict
         "format": manifest["version"],
         "versions": manifest["libraries"],
         "settings": manifest["settings"],
-        "rows": manifest["rows"],
+        "rows": _held(explainer),
         "task": outputs.task,
         outputs.members: list(outputs.names),
         "positive_class": explainer.positive_class,
@@ -75,7 +74,7 @@ def _summary(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> dict
 
 
 def _description(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> str:
-    rows, options = manifest["rows"], explainer.surrogate_options
+    rows, options = _held(explainer), explainer.surrogate_options
     settings = {name: manifest["settings"][name] for name in SETTINGS}
     settings |= {name: getattr(options, name) for name in SURROGATE_SETTINGS}
     lines = {
@@ -91,6 +90,12 @@ def _description(explainer: Explainer, path: Path, manifest: dict[str, Any]) -> 
     return "\n\n".join([head, *(repr(part) for part in parts if part is not None)])
 
 
+def _held(explainer: Explainer) -> dict[str, int]:
+    """Return how many training rows a file holds, and of how many."""
+    fitted = explainer.fitted_
+    return {"held": len(fitted.rows.training), "of": fitted.facts.n_training}
+
+
 def _question(explainer: Explainer) -> dict[str, str]:
     """Return what was asked for: the positive class, the threshold and labels, if any."""
     outputs, known = explainer.fitted_.outputs, explainer.fitted_.dictionary
@@ -101,29 +106,24 @@ def _question(explainer: Explainer) -> dict[str, str]:
 
 
 def rules(
-    context: Context,
+    messages: Messages,
     explainer: options.ExplainerFile,
     *,
     max_rules: Annotated[int, Option(min=1, help="Most rules.")] = 10,
     precision: Annotated[float | None, Option(help="Wanted precision, by default 0.9.")] = None,
     max_conditions: Annotated[int, Option(min=1, help="Most conditions of a rule.")] = 3,
-    threshold: Annotated[
-        float | None,
-        Option(help="Two classes: probability to decide for the positive one. Numbers: rules for a side."),
-    ] = None,
-    output: Annotated[str | None, Option(metavar="NAME", help="Which of several numbers.")] = None,
-    positive_class: options.PositiveClass = None,
+    question: options.Question,
+    output: options.Output = None,
     json: options.Json = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
 ) -> None:
     """Show the global view: a few rules that together cover most rows, and the answer to the others.
 
     [b]illume rules loans.illume --max-rules 5 --precision 0.95[/]
     """
-    loaded = ask(load_explainer(explainer, None, options.start(context, quiet, debug)), positive_class, None)
+    towards = options.Question(question.positive_class)
+    loaded = load_explainer(explainer, messages, question=towards)
     given: dict[str, Any] = {} if precision is None else {"precision": precision}
-    given |= {"max_rules": max_rules, "max_conditions": max_conditions, "threshold": threshold}
+    given |= {"max_rules": max_rules, "max_conditions": max_conditions, "threshold": question.threshold}
     found = loaded.rule_set(output=output, **given)
     if json:
         print_json(found.to_dict())
@@ -132,19 +132,15 @@ def rules(
 
 
 def check(
-    context: Context,
+    messages: Messages,
     explainer: options.ExplainerFile,
     rows: options.Rows,
     *,
-    model: options.Model = None,
+    model: options.Model,
     sample: Annotated[int, Option(min=0, help="Most rows put to the model.")] = 1_000,
-    positive_class: options.PositiveClass = None,
-    threshold: options.Threshold = None,
+    question: options.Question,
     json: options.Json = False,
     missing: options.MissingWords = None,
-    trust_model: options.TrustModel = False,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
 ) -> None:
     """Check whether explanations apply to the rows of a file, or of a folder of Parquet files.
 
@@ -153,15 +149,14 @@ def check(
 
     The exit code is 0 if they are alike, and 3 if explanations of these rows should not be used.
 
-    [b]illume check loans.illume new.csv --model loans.model.joblib --trust-model[/]
+    [b]illume check loans.illume new.csv --model loans.joblib --trust-model[/]
     """
-    messages = options.start(context, quiet, debug)
     require_csv(rows, missing)
-    loaded = ask(load_explainer(explainer, model, messages, trust_model), positive_class, threshold)
-    if model is None:
-        option = model_option(explainer)
-        messages.note(f"without the model, its agreement with its twin is unknown; give it with {option}")
-    if quiet:
+    loaded = load_explainer(explainer, messages, model, question)
+    if model.model is None:
+        unknown = "without the model, its agreement with its twin is unknown"
+        messages.note(f"{unknown}; give it with {MODEL_OPTION}")
+    if messages.quiet:
         loaded.set_params(verbose=False)
     in_place = is_parquet(rows)
     frame = rows if in_place else read_rows_for(loaded, rows, missing)
@@ -176,14 +171,12 @@ def check(
 
 
 def export(
-    context: Context,
+    messages: Messages,
     explainer: options.ExplainerFile,
     out: Annotated[Path, Argument(metavar="OUT.onnx", help="File to write or replace.")],
     *,
     encoded: Annotated[bool, Option("--encoded", help="Take encoded inputs instead of raw values.")] = False,
-    positive_class: options.PositiveClass = None,
-    quiet: options.Quiet = False,
-    debug: options.Debug = False,
+    question: options.Question,
 ) -> None:
     """Write attributions as an ONNX graph, for runtimes without Python.
 
@@ -191,8 +184,7 @@ def export(
     """
     from illume import export_onnx
 
-    messages = options.start(context, quiet, debug)
     require_output(out, (".onnx",), explainer)
-    loaded = ask(load_explainer(explainer, None, messages), positive_class, None)
+    loaded = load_explainer(explainer, messages, question=question)
     export_onnx(loaded, out, inputs="encoded" if encoded else "raw")
     messages.info(f"Graph written to {out} ({out.stat().st_size / 1e3:.0f} kB)")

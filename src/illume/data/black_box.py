@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from illume.data.number_outputs import Numbers
 from illume.data.number_text import count
 from illume.data.outputs import Outputs
 from illume.data.sampling import evenly_spaced
-from illume.errors import BlackBoxError, LabelsOnlyWarning, rows_after, warn
+from illume.errors import BlackBoxError, LabelsOnlyWarning, OptionError, Setting, rows_after, warn
 
 TRIED = 5  # single rows; a model that fails on each of them is not called again
 BATCH_ROWS = 65_536
@@ -27,6 +28,7 @@ MIXED_ROWS = 256  # that tell labels from numbers
 METHODS = ("predict", "predict_proba")
 TASKS = ("auto", "classification", "regression")
 Answer = np.ndarray[Any, Any]
+COUNTING = Lock()  # of all instances, which are copied and pickled; a service asks in several threads
 
 
 @dataclass(frozen=True)
@@ -66,7 +68,7 @@ class BlackBox:
         self.model, self.request, self.outputs = model, request or OutputRequest(), outputs
         require_instance(model)
         task = self.request.task if outputs is None else outputs.task
-        if task == "auto" and _has_type(owner_of(model), "regressor"):
+        if task == "auto" and is_regressor(model):
             task = "regression"
         self._ask = _question(model, task)
         self.n_asked = 0
@@ -171,13 +173,16 @@ class BlackBox:
             words = f"the model raised {type(first).__name__}: {first}"
             more = len(failed) > MOST_NAMED
             raise BlackBoxError(words, tuple(failed)[:MOST_NAMED], more) from first
-        self.most_rows = min(n, most_rows)
+        with COUNTING:
+            self.most_rows = min(self.most_rows, n, most_rows)
         return np.concatenate(answers)
 
     def _answer(self, frame: Frame) -> Answer:
         answer = self._ask(frame.native)
-        self.n_asked += len(frame)
-        return as_answer(answer, len(frame))
+        n = len(frame)
+        with COUNTING:
+            self.n_asked += n
+        return as_answer(answer, n)
 
 
 def require_instance(model: Any) -> None:
@@ -204,6 +209,11 @@ def model_columns(model: Any, columns: Sequence[str]) -> tuple[str, ...] | None:
     require_instance(model)
     names = tuple(str(name) for name in getattr(owner_of(model), "feature_names_in_", ()))
     return names if names and set(names) <= set(columns) else None
+
+
+def is_regressor(model: Any) -> bool:
+    """Whether a model says that it answers with numbers."""
+    return _has_type(owner_of(model), "regressor")
 
 
 def _has_type(model: Any, kind: str) -> bool:
@@ -266,9 +276,9 @@ def find_outputs(model: Any, raw: Answer, request: OutputRequest) -> Outputs:
         return _find_numbers(raw, request)
     if for_numbers:
         name = "output_names" if request.output_names is not None else "link"
-        raise BlackBoxError(
-            f"{name}={getattr(request, name)!r} is for models that answer with numbers, but this one "
-            f"answers with classes"
+        raise OptionError(
+            Setting(name, getattr(request, name)),
+            " is for models that answer with numbers, but this one answers with classes",
         )
     return _find_classes(model, raw, request.class_names)
 

@@ -25,7 +25,7 @@ from illume.data.scales import (
     Shares,
     are_votes,
 )
-from illume.errors import BlackBoxError
+from illume.errors import BlackBoxError, OptionError, Setting
 
 SAME = 1e-9  # probabilities that differ by no more are equal
 
@@ -124,7 +124,8 @@ class Classes(ClassWords, Outputs):
         1
         """
         if str(name) not in self.names:
-            raise ValueError(f"positive_class {name!r} is not known; choose one of {list(self.names)}")
+            known = f" {name!r} is not known; choose one of {list(self.names)}"
+            raise OptionError(Setting("positive_class"), known)
         return self.names.index(str(name))
 
     def towards(self, positive_class: Any) -> Self:
@@ -146,17 +147,20 @@ class Classes(ClassWords, Outputs):
 
     def _cutoff(self, threshold: Any, positive: int) -> Cutoff:
         if len(self) != 2:
-            raise ValueError(
-                f"threshold is for decisions between two classes, and the model has {len(self)}: "
-                f"{list(self.names)}; leave it out"
+            raise OptionError(
+                Setting("threshold"),
+                f" is for decisions between two classes, and the model has {len(self)}: "
+                f"{list(self.names)}; leave it out",
             )
         if self.labels_only:
-            raise ValueError(
-                "the model answers with decisions alone, so there are no probabilities to compare with a "
-                "threshold; leave it out, or pass a model with predict_proba"
+            raise OptionError(
+                "the model answers with decisions alone, so there are no probabilities to compare with a ",
+                Setting("threshold"),
+                "; leave it out, or pass a model with predict_proba",
             )
         if not is_number(threshold) or not 0 < threshold < 1:
-            raise ValueError(f"threshold must be a probability above 0 and below 1, found {threshold!r}")
+            wrong = f" must be a probability above 0 and below 1, found {threshold!r}"
+            raise OptionError(Setting("threshold"), wrong)
         return Cutoff((self.names[0], self.names[1]), positive, float(threshold))
 
     @property
@@ -226,9 +230,10 @@ class Classes(ClassWords, Outputs):
 
     def question(self, output: int | str | None = None, threshold: float | None = None) -> Question:
         if output is not None:
-            raise ValueError(
-                "output is for models that answer with numbers; this one answers with probabilities of "
-                f"{list(self.names)}"
+            raise OptionError(
+                Setting("output"),
+                " is for models that answer with numbers; this one answers with probabilities of "
+                f"{list(self.names)}",
             )
         cutoff = self.with_threshold(threshold).cutoff
         return MostLikely(self.names) if cutoff is None else cutoff
@@ -236,9 +241,6 @@ class Classes(ClassWords, Outputs):
     def decide(self, P: FloatArray) -> IntArray:
         """Return the decided class of each answer, as a position, (n,)."""
         return self.question().decide(P)
-
-    def example_wish(self) -> dict[str, Any]:
-        return {}
 
     def require_variety(self, P: FloatArray) -> None:
         if (np.abs(P - P[:1]) <= SAME).all():

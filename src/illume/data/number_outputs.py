@@ -15,7 +15,7 @@ from illume.data.number_words import NumberWords
 from illume.data.outputs import Outputs
 from illume.data.questions import Bands, Question, Threshold, band_edges, is_number
 from illume.data.scales import LINKS, NumberScale, Scale, apply_link
-from illume.errors import BlackBoxError
+from illume.errors import BlackBoxError, OptionError, Setting
 
 CLOSE = 0.2  # standard deviations of the predictions: rules do not split rows whose numbers spread less
 TOLERANCE = 0.1  # standard deviations of the predictions, within which two numbers agree
@@ -157,7 +157,7 @@ class Numbers(NumberWords, Outputs):
             return self.names.index(output)
         if isinstance(output, (int, np.integer)) and -len(self) <= output < len(self):
             return int(output) % len(self)
-        raise ValueError(f"output must be one of {list(self.names)}, found {output!r}")
+        raise OptionError(Setting("output"), f" must be one of {list(self.names)}, found {output!r}")
 
     def question(self, output: int | str | None = None, threshold: float | None = None) -> Question:
         at = self.position(output)
@@ -165,17 +165,8 @@ class Numbers(NumberWords, Outputs):
             return Bands(at, self.edges[at], CLOSE * self.spread[at])
         if not is_number(threshold):
             kind = "finite" if isinstance(threshold, float) else "a number"
-            raise ValueError(f"threshold must be {kind}, found {threshold!r}")
+            raise OptionError(Setting("threshold"), f" must be {kind}, found {threshold!r}")
         return Threshold(at, float(threshold))
-
-    def example_wish(self) -> dict[str, Any]:
-        """Return a threshold in the middle of the first output.
-
-        >>> Numbers(("price",), edges=((0.0, 512.25, 1000.0),)).example_wish()
-        {'threshold': 512.0}
-        """
-        middle = float(f"{self.edges[0][len(self.edges[0]) // 2]:.3g}")
-        return {"threshold": middle} | ({"output": self.names[0]} if len(self) > 1 else {})
 
     @property
     def strata(self) -> Question:
@@ -194,17 +185,19 @@ class Numbers(NumberWords, Outputs):
 
     def towards(self, positive_class: Any) -> Self:
         if positive_class is not None:
-            raise ValueError(
-                f"positive_class is {positive_class!r}, and the model answers with numbers, which have no "
-                "classes; leave it out"
+            raise OptionError(
+                Setting("positive_class"),
+                f" is {positive_class!r}, and the model answers with numbers, which have no classes; "
+                "leave it out",
             )
         return self
 
     def ask(self, positive_class: Any, threshold: float | None) -> Self:
         if threshold is not None:
-            raise ValueError(
-                f"threshold is {threshold!r}, which is for decisions between two classes, and the model "
-                "answers with numbers; give it to rules, counterfactuals or reasons instead"
+            raise OptionError(
+                Setting("threshold"),
+                f" is {threshold!r}, which is for decisions between two classes, and the model answers with "
+                "numbers; give it to rules, counterfactuals or reasons instead",
             )
         return self.towards(positive_class)
 

@@ -171,10 +171,6 @@ class Outputs(ABC):
     def question(self, output: int | str | None = None, threshold: float | None = None) -> Question:
         """Return how answers become decisions."""
 
-    @abstractmethod
-    def example_wish(self) -> dict[str, Any]:
-        """Return options of rules or counterfactuals that suit the answers, as an example."""
-
     @property
     def strata(self) -> Question:
         """Groups of similar answers, for drawing rows alike from all of them."""

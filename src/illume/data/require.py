@@ -32,7 +32,7 @@ def require_int(
     if most is not None:
         expected = f"an integer from {least} to {most}"
     others = ", ".join(map(repr, other))
-    raise OptionError(name, f"{others} or {expected}" if others else expected, repr(value))
+    raise OptionError.must_be(name, f"{others} or {expected}" if others else expected, repr(value))
 
 
 def is_int(value: Any, least: int) -> bool:
@@ -48,7 +48,7 @@ def require_number(name: str, value: Any, *, above: bool = False) -> None:
     illume.errors.OptionError: lambda_x must be a finite number >= 0, found -1.0
     """
     if not (_is_number(value) and 0 <= value < math.inf and not (above and value == 0)):
-        raise OptionError(name, f"a finite number {'>' if above else '>='} 0", repr(value))
+        raise OptionError.must_be(name, f"a finite number {'>' if above else '>='} 0", repr(value))
 
 
 def require_share(name: str, value: Any, least: float = 0.0, *, below: bool = False) -> None:
@@ -59,7 +59,7 @@ def require_share(name: str, value: Any, least: float = 0.0, *, below: bool = Fa
     illume.errors.OptionError: precision must be a number from 0.5 to below 1, found 1.0
     """
     if not (_is_number(value) and least <= value <= 1 and not (below and value == 1)):
-        raise OptionError(name, f"a number from {least:g} to {'below ' * below}1", repr(value))
+        raise OptionError.must_be(name, f"a number from {least:g} to {'below ' * below}1", repr(value))
 
 
 def require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
@@ -71,7 +71,7 @@ def require_choice(name: str, value: Any, choices: Sequence[str]) -> None:
     """
     if not (isinstance(value, str) and value in choices):
         *others, last = map(repr, choices)
-        raise OptionError(name, f"{', '.join(others)} or {last}", repr(value))
+        raise OptionError.must_be(name, f"{', '.join(others)} or {last}", repr(value))
 
 
 def _is_number(value: Any) -> bool:

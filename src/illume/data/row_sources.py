@@ -12,10 +12,10 @@ from typing import Any
 import narwhals.stable.v2 as nw
 
 from illume.data.column_values import cast_pandas
+from illume.data.table_files import PARQUET
 from illume.errors import FormatError, SchemaError, import_extra
 
 BACKENDS = ("pandas", "polars", "pyarrow", "numpy")
-PARQUET = (".parquet", ".pq", ".parq")
 PIECE_ROWS = 65_536
 EXPECTED = "expected a Parquet file, or a folder of them"
 ONCE = "a RecordBatchReader can be read only once; pass a Dataset, or a path to Parquet files"
@@ -176,7 +176,7 @@ def parquet_files(path: str | os.PathLike[str]) -> list[Path]:
         raise SchemaError(f"{path} does not exist; {EXPECTED}")
     inside = [(file, file.relative_to(path).parts) for file in sorted(path.rglob("*")) if file.is_file()]
     visible = [file for file, parts in inside if not any(part.startswith((".", "_")) for part in parts)]
-    files = [file for file in visible if file.suffix.lower() in PARQUET]
+    files = [file for file in visible if file.name.lower().endswith(PARQUET)]
     if not files:
         found = f"{len(visible)} other files, such as {visible[0].name}" if visible else "nothing"
         raise SchemaError(f"{path} has no Parquet files (*.parquet), but {found}; {EXPECTED}")

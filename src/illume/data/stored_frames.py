@@ -15,7 +15,7 @@ from illume.data.frames import Frame, NumpyFrame, as_frame
 from illume.data.schema import require_columns
 from illume.data.stored_arrays import TYPES, ArrayReader, ArrayWriter
 from illume.data.typed_json import dump_scalar, expect, expect_fields, read_scalar
-from illume.errors import FormatError, IllumeError, SaveError, import_extra
+from illume.errors import FormatError, IllumeError, SaveError, Setting, import_extra
 
 LIBRARIES = ("pandas", "polars", "pyarrow")
 NUMBERS = frozenset(dtype.name for dtype in TYPES.values())
@@ -33,7 +33,8 @@ def dump_frame(frame: Frame, arrays: ArrayWriter, prefix: str = POOL) -> dict[st
     library, native, columns = frame.origin.backend, frame.native, []
     if library not in LIBRARIES:
         raise SaveError(
-            f"rows of {library} cannot be saved; use NumPy, {', '.join(LIBRARIES)}, or rows='none'"
+            f"rows of {library} cannot be saved; use NumPy, {', '.join(LIBRARIES)}, or ",
+            Setting("rows", "none"),
         )
     for j, name in enumerate(frame.names):
         try:
@@ -42,7 +43,8 @@ def dump_frame(frame: Frame, arrays: ArrayWriter, prefix: str = POOL) -> dict[st
             listed = None if values is None else [dump_scalar(value) for value in values]
         except SaveError as error:
             raise SaveError(
-                f"column {name!r} cannot be saved: {error}; convert it and fit again, or use rows='none'"
+                f"column {name!r} cannot be saved: {error}; convert it and fit again, or use ",
+                Setting("rows", "none"),
             ) from error
         for part, array in parts.items():
             arrays.add(f"{prefix}.{j}.{part}", array)

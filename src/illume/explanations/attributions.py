@@ -14,7 +14,7 @@ from illume.data.frames import Frame, as_frame
 from illume.data.require import require_int
 from illume.data.schema import require_columns
 from illume.data.threads import row_chunks
-from illume.errors import BlackBoxError, LeftOutError, SchemaError, TwinWarning, rows_after, warn
+from illume.errors import BlackBoxError, LeftOutError, SchemaError, Setting, TwinWarning, rows_after, warn
 from illume.explanations.asked import Asked
 from illume.explanations.fitted import AnsweredFrame, Fitted
 from illume.explanations.local_attributions import LocalAttributions, attribute_locally
@@ -64,8 +64,9 @@ def require_refinable(fitted: Fitted, refine: Any) -> None:
         )
     if fitted.background is None:
         raise LeftOutError(
-            "refining mixes rows with background rows, and the explainer was saved with rows='none'; save it "
-            "with rows to refine"
+            "refining mixes rows with background rows, and the explainer was saved with ",
+            Setting("rows", "none"),
+            "; save it with rows to refine",
         )
 
 

@@ -8,37 +8,42 @@ from typing import Any
 import numpy as np
 
 from illume.data.outputs import Outputs
+from illume.errors import OptionError, Setting
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.rules import RuleRequest
 
+PRECISION, INTERVAL = Setting("precision"), Setting("interval")
 ADVICE = {
-    "precision": "precision is for rules that end in a decision; these end in an interval: use interval, or "
-    "give a threshold",
-    "interval": "interval is for rules that end in numbers; these end in a decision: use precision",
+    PRECISION.name: (
+        *(PRECISION, " is for rules that end in a decision; these end in an interval: use ", INTERVAL),
+        *(", or give a ", Setting("threshold")),
+    ),
+    INTERVAL.name: (
+        *(INTERVAL, " is for rules that end in numbers; these end in a decision: use ", PRECISION),
+    ),
 }
 
 
 def check_options(outputs: Outputs, kind: str, options: Mapping[str, Any]) -> None:
-    """Raise ValueError if the given options of rules or counterfactuals do not go with a model's answers.
+    """Raise `OptionError` if the given options of rules or counterfactuals do not go with a model's answers.
 
     >>> from illume.data.class_outputs import Classes
-    >>> check_options(Classes(("no", "yes")), "rules", {"interval": 0.8})
+    >>> check_options(Classes(("no", "yes")), "rules", {"interval": 0.8})  # doctest: +ELLIPSIS
     Traceback (most recent call last):
-        ...
-    ValueError: interval is for rules that end in numbers; these end in a decision: use precision
+    illume.errors.OptionError: interval is for rules that end in numbers; these end in a ...
     """
     if kind == "rules":
         request = RuleRequest(**options)
         question = outputs.question(request.output, request.threshold)
         unused = "precision" if question.intervals else "interval"
         if unused in options:
-            raise ValueError(ADVICE[unused])
+            raise OptionError(*ADVICE[unused])
     elif kind == "counterfactuals":
         CounterfactualRequest(**options).goal(outputs, np.empty((0, len(outputs))))
 
 
 def check_request(outputs: Outputs, request: RuleRequest) -> None:
-    """Raise ValueError if options of rules that are not the default do not go with a model's answers."""
+    """Raise `OptionError` if options of rules that are not the default do not go with a model's answers."""
     names = ("precision", "interval", "threshold", "output")
     options = {name: getattr(request, name) for name in names}
     given = {name: value for name, value in options.items() if value != getattr(type(request), name)}

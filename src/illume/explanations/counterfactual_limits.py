@@ -13,7 +13,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Frame
 from illume.data.schema import Feature, Schema, describe_unknown
-from illume.errors import SchemaError
+from illume.errors import IllumeError, SchemaError, Setting
 from illume.results.dictionary import DataDictionary
 from illume.results.text import format_value
 
@@ -217,16 +217,17 @@ def _known_names(schema: Schema, names: Sequence[str], option: str) -> list[str]
     return known
 
 
-def parse_range(wish: Any, name: str, error: type[Exception]) -> tuple[float, float]:
+def parse_range(wish: Any, name: str | Setting, error: type[IllumeError]) -> tuple[float, float]:
     """Return the ends of `[low, high]`, None for an open end.
 
-    >>> parse_range([None, 3], "desired_range", ValueError)
+    >>> from illume.errors import OptionError
+    >>> parse_range([None, 3], Setting("desired_range"), OptionError)
     (-inf, 3.0)
     """
     pair = list(wish) if isinstance(wish, Sequence | np.ndarray) and not isinstance(wish, str) else []
     ends = [e if o is None else o for o, e in zip(pair, (-math.inf, math.inf), strict=False)]
     if len(pair) != 2 or not all(isinstance(end, Real) for end in ends) or not ends[0] <= ends[1]:
-        raise error(f"{name} must be [low, high] with low <= high, None for an open end, found {wish!r}")
+        raise error(name, f" must be [low, high] with low <= high, None for an open end, found {wish!r}")
     return float(ends[0]), float(ends[1])
 
 

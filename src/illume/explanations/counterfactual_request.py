@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from numbers import Real
 from typing import Any, Self
@@ -16,7 +16,7 @@ from illume.data.number_outputs import Numbers
 from illume.data.outputs import Outputs
 from illume.data.require import require_int, require_share
 from illume.data.schema import Feature, Schema
-from illume.errors import BlackBoxError, LeftOutError
+from illume.errors import BlackBoxError, LeftOutError, OptionError, Setting
 from illume.explanations.counterfactual_goals import ClassGoal, Goal, RangeGoal, threshold_goal
 from illume.explanations.counterfactual_limits import (
     Direction,
@@ -33,7 +33,8 @@ from illume.results.counterfactuals import ANY_OTHER
 from illume.results.dictionary import DataDictionary
 
 OPPOSITE = "opposite"
-NUMBER_WISHES = ("desired_range", "desired_change", "threshold", "output")
+WISHES = ("desired_range", "desired_change", "threshold")
+NUMBER_WISHES = (*WISHES, "output")
 
 
 @dataclass(frozen=True)
@@ -66,31 +67,35 @@ class CounterfactualRequest:
             return self._range_goal(outputs, P, wishes)
         if wishes.keys() - {"threshold"}:
             wishes.pop("threshold", None)
-            raise ValueError(
-                f"{' and '.join(wishes)} is for models that answer with numbers; this one decides between "
-                f"{list(outputs.names)}: use desired_class"
+            raise OptionError(
+                *_listed(wishes),
+                f" is for models that answer with numbers; this one decides between {list(outputs.names)}: ",
+                "use ",
+                Setting("desired_class"),
             )
         names, wish, question = outputs.names, self.desired_class, outputs.question(threshold=self.threshold)
         any_other = isinstance(wish, str) and wish == OPPOSITE and OPPOSITE not in names
         if not any_other and str(wish) not in names:
-            raise ValueError(
-                f"desired_class {wish!r} is not known; choose 'opposite' or one of {list(names)}"
-            )
+            known = f" {wish!r} is not known; choose 'opposite' or one of {list(names)}"
+            raise OptionError(Setting("desired_class"), known)
         desired = -1 if any_other else names.index(str(wish))
         text = ANY_OTHER if any_other else f"decide {str(wish)!r}"
         return ClassGoal(question, question.decide(P), np.full(len(P), desired), self.min_probability, text)
 
     def _range_goal(self, outputs: Numbers, P: FloatArray, wishes: Mapping[str, Any]) -> Goal:
         if self.desired_class != OPPOSITE or self.min_probability:
-            raise ValueError(
-                "desired_class and min_probability are for classifiers; the model answers with numbers: use "
-                "desired_range, desired_change or threshold"
+            raise OptionError(
+                *_listed(["desired_class", "min_probability"]),
+                " are for classifiers; the model answers with numbers: use ",
+                *_listed(WISHES, " or "),
             )
         chosen = [name for name in wishes if name != "output"]
         if len(chosen) != 1:
-            raise ValueError(
-                "say which numbers are desired, by one of desired_range=[low, high], desired_change and "
-                f"threshold; found {' and '.join(chosen) or 'none of them'}"
+            raise OptionError(
+                "say which numbers are desired, by one of ",
+                *_listed(WISHES),
+                "; found ",
+                *(_listed(chosen) or ["none of them"]),
             )
         question = outputs.question(self.output, self.threshold)
         if self.threshold is not None:
@@ -98,7 +103,7 @@ class CounterfactualRequest:
         at = outputs.position(self.output)
         y, unit = P[:, at], float(outputs.unit[at])
         if self.desired_range is not None:
-            low, high = parse_range(self.desired_range, "desired_range", ValueError)
+            low, high = parse_range(self.desired_range, Setting("desired_range"), OptionError)
             text = _describe_range(low, high)
             ends = np.full(len(y), low), np.full(len(y), high)
         else:
@@ -109,7 +114,8 @@ class CounterfactualRequest:
                 or not math.isfinite(change)
                 or not change
             ):
-                raise ValueError(f"desired_change must be a number other than 0, found {change!r}")
+                wrong = f" must be a number other than 0, found {change!r}"
+                raise OptionError(Setting("desired_change"), wrong)
             text = f"change its answer by {float(change):+,g} or more"
             far = np.full(len(y), math.copysign(math.inf, change))
             ends = (y + float(change), far) if change > 0 else (far, y + float(change))
@@ -125,8 +131,9 @@ class CounterfactualRequest:
         """Raise unless counterfactuals can be found: the model and rows are there, and names are known."""
         if fitted.pool is None:
             raise LeftOutError(
-                "counterfactuals take values from training rows, and the explainer was saved with "
-                "rows='none'; save it with rows to have them"
+                "counterfactuals take values from training rows, and the explainer was saved with ",
+                Setting("rows", "none"),
+                "; save it with rows to have them",
             )
         if not fitted.has_model:
             raise BlackBoxError(
@@ -186,6 +193,17 @@ class CounterfactualRequest:
     def direction_ranks(self, schema: Schema) -> dict[int, FloatArray | float]:
         """Return what the direction of features is to be judged by."""
         return direction_ranks(schema, self.direction or {})
+
+
+def _listed(names: Iterable[str], last: str = " and ") -> list[Setting | str]:
+    """Return the settings with these names, and the text between them.
+
+    >>> print(*_listed(["n", "output", "threshold"]), sep="")
+    n, output and threshold
+    """
+    settings = [Setting(name) for name in names]
+    before = ["", *[", "] * (len(settings) - 2), last]  # each of them
+    return [each for pair in zip(before, settings, strict=False) for each in pair if each]
 
 
 def _describe_range(low: float, high: float) -> str:

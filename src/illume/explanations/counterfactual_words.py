@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from illume.errors import SchemaError
 from illume.explanations.counterfactual_limits import SIGNS, parse_range
 from illume.explanations.counterfactual_request import CounterfactualRequest
 from illume.explanations.fitted import Fitted
@@ -42,7 +43,7 @@ def _describe_range(name: str, wish: Any, fitted: Fitted) -> str:
     label = known.label(name)
     if not fitted.schema[name].numeric:
         return f"{label} only: {', '.join(known.quoted(name, value) for value in wish)}"
-    low, high = parse_range(wish, "permitted_range", ValueError)
+    low, high = parse_range(wish, "permitted_range", SchemaError)
     ends = [f"from {known.bound(name, low)}"] * math.isfinite(low)
     ends += [f"to {known.bound(name, high)}"] * math.isfinite(high)
     return f"{label} only {' '.join(ends)}" if ends else f"{label} to any number"

@@ -287,8 +287,6 @@ class Fitted:
         The answers of the model and of the twin to report rows, (n, c) each; None where they are not there.
     facts
         The quality of the twin, and how the explainer was fitted.
-    missing_words
-        Words that the command line read as missing, where it was told other ones than usual.
     dictionary
         What features and their values are called in texts, plots and reports.
     original
@@ -315,7 +313,6 @@ class Fitted:
     grow: Callable[[Fitted], GrownRules]
     facts: Quality
     rules: Later[GrownRules] = None  # type: ignore[assignment]  # grown when asked for, if none is given
-    missing_words: tuple[str, ...] | None = None
     dictionary: DataDictionary = NO_LABELS
     original: Fitted | None = None
     learned: Later[Fitted] | None = None  # where the twin is exact: the same with one that is learned

@@ -9,7 +9,7 @@ import numpy as np
 from illume._typing import BoolArray, FloatArray, IntArray
 from illume.data.frames import Origin
 from illume.data.require import require_int
-from illume.errors import LeftOutError
+from illume.errors import LeftOutError, Setting
 from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import Fitted
 from illume.explanations.rule_cover import Cover, DecisionAim, NumberAim, cover_rows
@@ -48,7 +48,9 @@ def summarize_rules(fitted: Fitted, request: RuleSetRequest) -> RuleSet:
     known, report = model.known, model.report
     if not len(known):
         raise LeftOutError(
-            "a rule set is chosen on rows, and the explainer was saved with rows='none'; save it with rows"
+            "a rule set is chosen on rows, and the explainer was saved with ",
+            Setting("rows", "none"),
+            "; save it with rows",
         )
     aim = NumberAim(known) if question.intervals else DecisionAim(known, request.precision)
     cover = cover_rows(known, aim, request.max_rules, min(request.max_conditions, LIMIT))

@@ -11,7 +11,7 @@ from illume.data.encoding import Encoded, Encoding, standardise
 from illume.data.frames import Frame, Origin
 from illume.data.questions import Bands, Question
 from illume.data.require import require_int, require_share
-from illume.errors import LeftOutError
+from illume.errors import LeftOutError, Setting
 from illume.explanations.asked import Asked
 from illume.explanations.boxes import Boxes
 from illume.explanations.fitted import Fitted
@@ -157,8 +157,9 @@ def choose_boxes(
     polishes = request.polish and not intervals
     if not len(conditions.sample) and (polishes or request.max_conditions is not None):
         raise LeftOutError(
-            "rules are polished on rows, and the explainer was saved with rows='none'; ask for the "
-            "tree's own rules with polish=False"
+            "rules are polished on rows, and the explainer was saved with ",
+            Setting("rows", "none"),
+            "; ask for the tree's own rules with polish=False",
         )
     limit = None if request.max_conditions is None else min(request.max_conditions, LIMIT)
     polished = np.full(len(raw), polishes)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from illume.data.outputs import Outputs
-from illume.errors import LeftOutError
+from illume.errors import LeftOutError, Setting
 from illume.explanations.fitted import Fitted, GrownRules
 from illume.fit.latent import ask_latent
 from illume.fit.measure import twin_figures
@@ -28,8 +28,9 @@ def ask(fitted: Fitted, positive_class: object, threshold: float | None) -> Fitt
     if answers is None:
         raise LeftOutError(
             "other decisions, by another threshold or positive class, change quality and rules, which are "
-            "measured on rows, and the explainer was saved with rows='none'; set both before saving, or save "
-            "with rows"
+            "measured on rows, and the explainer was saved with ",
+            Setting("rows", "none"),
+            "; set both before saving, or save with rows",
         )
     found = _turn(original, outputs)
     return replace(

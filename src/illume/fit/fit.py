@@ -22,7 +22,7 @@ from illume.data.frames import Frame, as_frame
 from illume.data.later import Later
 from illume.data.load_rows import LoadedRows, RowLimit, load_rows
 from illume.data.schema import require_columns
-from illume.errors import NewNumberError, SchemaError, TwinError, import_extra, warn
+from illume.errors import NewNumberError, SchemaError, Setting, TwinError, import_extra, warn
 from illume.explanations.counterfactuals import pool_rows
 from illume.explanations.fitted import AnsweredFrame, AnsweredRows, Fitted, LatentTwin
 from illume.explanations.places import Places
@@ -123,7 +123,8 @@ def _read(settings: Settings, prepared: Prepared, seed: int) -> Stand:
         reason, twin = read.reason, read.twin
     if twin is None:
         if settings.twin == "exact":
-            raise TwinError(f"the model cannot be read: {reason}; leave twin out, to learn it")
+            leave = Setting("twin", "exact")
+            raise TwinError(f"the model cannot be read: {reason}; leave ", leave, " out, to learn it")
         return replace(found, reason=reason)
     prepared = prepared.on_scale(read.scale)
     queries = Later(partial(_twin_queries, prepared, twin, _most_queries(settings), seed))

@@ -15,7 +15,7 @@ from illume.data.encoding import Encoding
 from illume.data.later import Later
 from illume.data.outputs import Outputs
 from illume.encoders.pairs import Answer
-from illume.errors import BlackBoxError, LeftOutError
+from illume.errors import BlackBoxError, LeftOutError, Setting
 from illume.explanations.boxes import Layout
 from illume.explanations.fitted import AnsweredRows, FitRows, Fitted, GrownRules, Latent, Pair, ReportAnswers
 from illume.explanations.tree_rules import TreeRules
@@ -167,7 +167,9 @@ def _rows_to_grow_on(fitted: Fitted) -> tuple[FitRows, bool]:
         return replace(rows, queries=fitted.queries()), False
     if not len(rows.training) or not len(rows.report):
         raise LeftOutError(
-            "the explainer was saved before its rules were grown, or with rows='none', and growing them "
-            "takes rows of the fit; save it with rules=True to have rules and counterfactuals"
+            "the explainer was saved before its rules were grown, or with ",
+            Setting("rows", "none"),
+            ", and growing them takes rows of the fit; save it with rules=True to have rules and "
+            "counterfactuals",
         )
     return _divide(rows), True

@@ -197,7 +197,7 @@ class Settings:
         queries, data = self.queries, self.data_options
         if queries != "auto" and not is_int(queries, 0) and _seconds(queries) is None:
             expected = "'auto', an integer, 0 or more, or a time such as '60 s'"
-            raise OptionError("queries", expected, repr(queries))
+            raise OptionError.must_be("queries", expected, repr(queries))
         require_effort(self.effort)
         require_choice("contributions", self.contributions, CONTRIBUTIONS)
         if self.background is not None and self.contributions != "shapley":

@@ -13,7 +13,7 @@ from illume.data.outputs import Outputs
 from illume.encoders.base import IdentityEncoder
 from illume.encoders.estimators import TrainedEncoder
 from illume.encoders.forward import Forward, SoftBins
-from illume.errors import ExportError
+from illume.errors import ExportError, Setting
 from illume.explanations.fitted import Fitted
 from illume.twin.learned import LearnedTwin
 from illume.twin.network_arrays import RowEmbedding, arrays_of
@@ -105,8 +105,9 @@ def _shapley(fitted: Fitted) -> ShapleyModel | None:
     if isinstance(fitted.twin, LearnedTwin):
         return fitted.twin.model
     raise ExportError(
-        "exact contributions are read from the model's trees or weights, and not exported; fit with "
-        "twin='learned' to export networks"
+        "exact contributions are read from the model's trees or weights, and not exported; fit with ",
+        Setting("twin", "learned"),
+        " to export networks",
     )
 
 

@@ -21,7 +21,7 @@ from illume.data.scales import LOG_ODDS, PROBABILITY
 from illume.data.schema import Feature
 from illume.encoders.base import EPSILON
 from illume.encoders.forward import HEIGHT, LARGEST
-from illume.errors import ExportError, import_extra
+from illume.errors import ExportError, Setting, import_extra
 from illume.explanations.fitted import Fitted
 from illume.io.forward_pass import ForwardPass, shapley_arrays
 from illume.twin.shapley_model import ShapleyModel
@@ -228,8 +228,8 @@ def _add_indicators(graph: Graph, column: Value, feature: Feature) -> Value:
     """Return one column for each category; unknown categories belong to the open one, if there is one."""
     if len(set(feature.labels)) < len(feature.labels):
         raise ExportError(
-            f"column {feature.name!r} has categories of the same text among {feature.labels[:8]}; "
-            f"use inputs='encoded'"
+            f"column {feature.name!r} has categories of the same text among {feature.labels[:8]}; use ",
+            Setting("inputs", "encoded"),
         )
     same = graph("Equal", column, [feature.labels]).cast(np.float64)
     if not feature.open:

@@ -46,7 +46,7 @@ LIBRARIES = ("numpy", "safetensors", "scikit-learn", "torch")
 NOT_STORED = ("model", "labels")  # parameters
 HELD_ROWS = 20_000
 MIN_PER_CLASS = 16  # rows of a rare decision that are kept, if there is room
-AS_THEY_ARE = ("columns", "backend", "missing", "missing_words", "kind", "facts", "dictionary")
+AS_THEY_ARE = ("columns", "backend", "missing", "kind", "facts", "dictionary")
 
 
 def save(

@@ -267,7 +267,6 @@ class Stored:
     columns: tuple[str, ...]
     backend: str | None
     missing: BoolArray
-    missing_words: tuple[str, ...] | None
     kind: str
     facts: Quality
     dictionary: DataDictionary

@@ -35,9 +35,8 @@ SUFFIXES = (".html", ".htm")
 
 @dataclass(frozen=True)
 class ReportRequest:
-    """Where to write a report, and what to show; see `Explainer.report`."""
+    """Which parts of a report to show; see `Explainer.report`."""
 
-    path: Any
     n_counterfactuals: int = 2
     max_rows: int = 10_000
     max_counterfactual_rows: int = 1_000
@@ -50,7 +49,6 @@ class ReportRequest:
 
     def __post_init__(self) -> None:
         """Check what was given, before any work."""
-        object.__setattr__(self, "path", require_page(self.path, "report"))
         for option in ("n_counterfactuals", "max_rows", "max_counterfactual_rows"):
             require_int(option, getattr(self, option))
 

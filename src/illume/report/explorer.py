@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from importlib import import_module
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from illume.data import archive
 from illume.data.require import require_int
@@ -16,7 +16,7 @@ from illume.explanations.fitted import Fitted
 from illume.report import card
 from illume.report.answers import answers_of
 from illume.report.assemble import STYLES, fill_page, safe_json
-from illume.report.collect import ReportRequest, explain_rows, require_page
+from illume.report.collect import ReportRequest, explain_rows
 from illume.report.explorer_flips import flip_data, search_data, search_request
 from illume.report.explorer_payload import explorer_payload
 from illume.report.explorer_twin import for_page, holds
@@ -29,6 +29,9 @@ from illume.results.quality import Quality
 from illume.results.scenarios import describe_table
 from illume.results.text import plain_value
 
+if TYPE_CHECKING:
+    from illume import Explainer
+
 N_COUNTERFACTUALS = 3  # of a row
 MAX_COUNTERFACTUAL_ROWS = 1_000
 OFFLINE = "This file holds {what}; send it only to those who may {verb} {them}. It loads and sends nothing."
@@ -39,9 +42,8 @@ LIVE = "Changed rows are sent to the service that this page comes from, and nowh
 
 @dataclass(frozen=True)
 class ExplorerRequest:
-    """What an explorer shows, and where to write it; see `Explainer.explorer`."""
+    """Which parts of an explorer to show; see `Explainer.explorer`."""
 
-    path: Any = "explorer.html"
     max_rows: int = 1_000
     max_counterfactual_rows: int = MAX_COUNTERFACTUAL_ROWS
     counterfactuals: bool = True
@@ -52,7 +54,6 @@ class ExplorerRequest:
 
     def __post_init__(self) -> None:
         """Check what was given, before any work."""
-        object.__setattr__(self, "path", require_page(self.path, "explorer"))
         for option in ("max_rows", "max_counterfactual_rows"):
             require_int(option, getattr(self, option))
 
@@ -60,7 +61,6 @@ class ExplorerRequest:
         """Return what of the rows is explained; counterfactuals where the model can be asked for them."""
         rules = fitted.rules.ready and not fitted.monotony
         return ReportRequest(
-            "rows.html",
             n_counterfactuals=N_COUNTERFACTUALS,
             max_rows=self.max_rows,
             max_counterfactual_rows=self.max_counterfactual_rows,
@@ -70,13 +70,28 @@ class ExplorerRequest:
         )
 
 
-def write_explorer(fitted: Fitted, settings: Mapping[str, Any], frame: Any, request: ExplorerRequest) -> Path:
+def write_explorer(
+    fitted: Fitted, settings: Mapping[str, Any], frame: Any, request: ExplorerRequest, path: Path
+) -> Path:
     """Write an explorer of the rows of a frame, and return its path; see `Explainer.explorer`."""
     date = date_text(request.date)
     data = explorer_data(fitted, settings, frame, request)
-    path: Path = request.path
     archive.write(path, fill_explorer(data, date, request.title))
     return path
+
+
+def live_explorer(
+    explainer: Explainer, frame: Any, service: Mapping[str, Any], *, max_rows: int, options: Mapping[str, Any]
+) -> bytes:
+    """Return an explorer whose changed rows are answered by the service that it comes from.
+
+    `service` holds its limits: `max_rows` of a request, and `seconds` until it is answered.
+    """
+    fitted = explainer._fit_for_pages()
+    request = ExplorerRequest(max_rows=max_rows, options=options)
+    data = explorer_data(fitted, explainer.get_params(deep=False), frame, request)
+    data["page"]["service"] = {"model": fitted.has_model, **service}
+    return fill_explorer(data, date_text(None), live=True)
 
 
 def fill_explorer(data: Json, date: str, title: str | None = None, *, live: bool = False) -> bytes:

@@ -9,7 +9,7 @@ import numpy as np
 
 from illume._typing import IntArray
 from illume.data.sampling import evenly_spaced
-from illume.errors import ExportError, LeftOutError
+from illume.errors import ExportError, LeftOutError, Setting
 from illume.explanations.fitted import Fitted
 from illume.report.explorer_values import categories_in_page
 from illume.report.payload import Json, pack
@@ -31,6 +31,7 @@ NETWORK_BITS = {"nodes": 22, "first": WEIGHT_BITS, "last": WEIGHT_BITS}
 MOST_CODES = 200_000  # of background rows that a page carries, about as many bytes
 MOST_STEPS = 40_000_000  # nodes times background rows: a third of a second when the page opens
 FEWEST_ROWS = 100
+LEARNED = Setting("twin", "learned")
 MOST_PLAYERS = 30  # bits of a whole number in a browser
 
 
@@ -57,15 +58,18 @@ def for_page(fitted: Fitted, hold_model: bool) -> tuple[Fitted, int]:
         return fitted, n_background
     if not hold_model:
         raise ExportError(
-            "hold_model=False leaves the model out of the page, and this explainer has no learned twin to "
-            "answer in its place, as it read the model exactly; fit with twin='learned'"
+            Setting("hold_model", value=False),
+            " leaves the model out of the page, and this explainer has no learned twin to answer in its "
+            "place, as it read the model exactly; fit with ",
+            LEARNED,
         )
     if not isinstance(twin.parts, Trees):
         return fitted, n_background
     if twin.background is None:
         raise LeftOutError(
-            "an explorer compares with background rows, and the explainer was saved with rows='none'; save "
-            "it with rows to have one"
+            "an explorer compares with background rows, and the explainer was saved with ",
+            Setting("rows", "none"),
+            "; save it with rows to have one",
         )
     small = thinned(twin)
     return (fitted if small is twin else replace(fitted, twin=small)), small.background.shape[1]
@@ -96,7 +100,8 @@ def trees_data(twin: ExactTwin) -> Json:
     if deepest_path(forest) > MOST_PLAYERS:
         raise ExportError(
             f"a path of the model's trees tests more than {MOST_PLAYERS} features, which a page cannot "
-            "compute with; fit with twin='learned'"
+            "compute with; fit with ",
+            LEARNED,
         )
     order = preorder(forest)
     leaf = forest.left[order] < 0

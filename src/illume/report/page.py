@@ -44,7 +44,9 @@ from illume.results.text import owner
 ILLUME = "a library that explains what models of tables answer"
 
 
-def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, request: ReportRequest) -> Path:
+def write_report(
+    fitted: Fitted, settings: Mapping[str, Any], frame: Any, request: ReportRequest, path: Path
+) -> Path:
     """Write a report about the rows of a frame, and return its path; see `Explainer.report`."""
     rows, model = fitted.as_frame(frame), card.model_name(settings["model"])
     if not len(rows):
@@ -98,7 +100,6 @@ def write_report(fitted: Fitted, settings: Mapping[str, Any], frame: Any, reques
         n_features=f"{len(fitted.schema)}",
         limits="".join(tag("li", limit) for limit in card.limits(attributions.kind, labels is not None)),
     )
-    path: Path = request.path
     archive.write(path, page.encode("utf-8", "xmlcharrefreplace"))
     return path
 

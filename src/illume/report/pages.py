@@ -61,20 +61,21 @@ class Pages:
             With a `threshold`, decisions in all of the report are those of it.
         """
         from illume.explanations.attributions import against
-        from illume.report.collect import ReportRequest
+        from illume.report.collect import ReportRequest, require_page
         from illume.report.page import write_report
 
+        page = require_page(path, "report")
         explainer = self._deciding(options.get("threshold"))
         decides = not explainer.fitted_.monotony
         limits = (n_counterfactuals, max_rows, max_counterfactual_rows)
         shown = (rules and decides, counterfactuals and decides)
-        request = ReportRequest(path, *limits, *shown, title, date, y, options)
+        request = ReportRequest(*limits, *shown, title, date, y, options)
         fitted = (explainer.fit_rules() if any(shown) else explainer).fitted_
         settings = explainer.get_params(deep=False)
         if positive_class is not None:
             settings["positive_class"] = positive_class
         fitted = against(fitted.towards(positive_class), background)
-        return write_report(fitted, settings, frame, request)
+        return write_report(fitted, settings, frame, request, page)
 
     def explorer(
         self,
@@ -114,13 +115,15 @@ class Pages:
             Those of `counterfactuals`, such as `immutable`, `direction`, `permitted_range` or
             `desired_class`: what the page's own search for flips starts with, too.
         """
+        from illume.report.collect import require_page
         from illume.report.explorer import ExplorerRequest, write_explorer
 
+        page = require_page(path, "explorer")
         limits = (max_rows, max_counterfactual_rows, counterfactuals)
-        request = ExplorerRequest(path, *limits, title, date, hold_model, options)
+        request = ExplorerRequest(*limits, title, date, hold_model, options)
         explainer = self._deciding(options.get("threshold"))
         fitted = explainer._fit_for_pages(rules, hold_model)
-        return write_explorer(fitted, self.get_params(deep=False), frame, request)
+        return write_explorer(fitted, self.get_params(deep=False), frame, request, page)
 
     def explore(
         self,

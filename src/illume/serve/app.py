@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import secrets
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from fastapi import FastAPI, Request, Security
@@ -13,19 +12,19 @@ from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, generate_l
 from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.middleware.trustedhost import TrustedHostMiddleware
-from starlette.responses import Response
+from starlette.responses import HTMLResponse, Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from illume import __version__
 from illume.serve import schemas
-from illume.serve.bodies import CLOSE, Bodies, BodyRoute, parse_body
-from illume.serve.explorer import EXPLORER, add_explorer
+from illume.serve.bodies import CLOSE, BodyLimits, LimitedRoute
 from illume.serve.handlers import JsonAnswer, add_error_handlers
 from illume.serve.monitoring import Monitor, make_registry
+from illume.serve.pages import EXPLORER, make_index
 from illume.serve.schemas import Problem
 from illume.serve.service import Service
 from illume.serve.settings import Settings
-from illume.serve.workers import RETRY
 
 if TYPE_CHECKING:
     from illume import Explainer
@@ -47,7 +46,7 @@ PROBLEMS: dict[int | str, dict[str, Any]] = {
     504: {"model": Problem, "description": "The work took too long and was stopped."},
 }
 HEADER, BEARER = APIKeyHeader(name="X-API-Key", auto_error=False), HTTPBearer(auto_error=False)
-OPEN = ("/health", "/ready")
+OPEN = ("/", "/health", "/ready")
 
 
 class ApiKey:
@@ -80,21 +79,6 @@ def _password(request: Request) -> str:
     return named.partition(b":")[2].decode("latin-1")
 
 
-class Spare:
-    """Middleware that refuses requests of connections beyond the limits, except those to open paths."""
-
-    def __init__(self, app: ASGIApp) -> None:
-        self.app = app
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Handle a request."""
-        if scope["state"].get("spare") and scope["path"] not in OPEN:
-            answer = JsonAnswer({"detail": "too many connections; try again"}, 503, RETRY | CLOSE)
-            await answer(scope, receive, send)
-        else:
-            await self.app(scope, receive, send)
-
-
 def make_app(explainer: Explainer, settings: Settings, page: bytes | None = None) -> tuple[ASGIApp, Service]:
     """Return the application that serves a fitted explainer, and the service; `page` is its explorer."""
     service = Service(explainer, settings)
@@ -107,16 +91,17 @@ def make_app(explainer: Explainer, settings: Settings, page: bytes | None = None
         openapi_url=None,
         middleware=_middleware(settings),
     )
-    api.router.route_class = BodyRoute
-    api.state.settings, api.state.bodies = settings, Bodies(settings, len(service.rows.example))
-    add_error_handlers(api, settings, service.rows.example)
+    api.router.route_class = LimitedRoute
+    api.state.limits = BodyLimits(settings, len(service.rows.example))
+    add_error_handlers(api, settings, service.rows)
     security = [] if settings.api_key is None else [Security(HEADER), Security(BEARER)]
-    wish = service.outputs.example_wish()
-    for name, options, example, answer in (
-        ("explain", schemas.ExplainOptions, {}, schemas.explain_answer(service.outputs)),
-        ("rules", schemas.RulesOptions, {"precision": 0.9, **wish}, schemas.RulesAnswer),
-        ("counterfactuals", schemas.CounterfactualsOptions, {"n": 2, **wish}, schemas.CounterfactualsAnswer),
+    wish = schemas.example_options(service.outputs)
+    for name, example, options, answer in (
+        ("explain", {}, schemas.ExplainOptions, schemas.ExplainAnswer),
+        ("rules", {"precision": 0.9}, schemas.RulesOptions, schemas.RulesAnswer),
+        ("counterfactuals", {"n": 2}, schemas.CounterfactualsOptions, schemas.CounterfactualsAnswer),
     ):
+        example |= {} if name == "explain" else wish
         model = service.rows.request(f"{name.capitalize()}Request", options, settings.max_rows, **example)
         api.post(
             f"/{name}",
@@ -128,8 +113,7 @@ def make_app(explainer: Explainer, settings: Settings, page: bytes | None = None
         )(_work_endpoint(model, name, service))
     registry = make_registry(service.workers)
     _add_reads(api, service, registry, security)
-    if page is not None:
-        add_explorer(api, page)
+    _add_pages(api, page)
     return Monitor(api, registry), service
 
 
@@ -141,36 +125,25 @@ def _middleware(settings: Settings) -> list[Middleware]:
         "allow_headers": ["Content-Type", "X-API-Key", "Authorization", "X-Request-ID"],
         "expose_headers": ["X-Request-ID"],
     }
-    middleware = [
-        Middleware(Spare),
-        settings.hosts and Middleware(TrustedHostMiddleware, settings.hosts, www_redirect=False),
-        settings.cors and Middleware(CORSMiddleware, **cors),
-        settings.api_key and Middleware(ApiKey, settings.api_key),
-    ]
-    return [each for each in middleware if isinstance(each, Middleware)]
+    hosts = [Middleware(TrustedHostMiddleware, settings.hosts, www_redirect=False)] if settings.hosts else []
+    keys = [Middleware(ApiKey, settings.api_key)] if settings.api_key else []
+    return [*hosts, *([Middleware(CORSMiddleware, **cors)] if settings.cors else []), *keys]
 
 
 def _work_endpoint(model: Any, kind: str, service: Service) -> Any:
-    """Return an endpoint whose work, from the JSON of the body to that of the answer, is done by threads."""
+    """Return an endpoint whose work is done by threads."""
 
-    def work(request: Request, body: bytes) -> Iterator[bytes | None]:
-        asked = parse_body(service.rows, model, body, request.headers.get("content-type", ""))
+    async def endpoint(request: Request, asked: Any) -> Response:
         request.state.rows = len(asked.rows)
         service.check(kind, asked)
-        yield from service.explain(kind, asked)
-
-    async def endpoint(request: Request, body: bytes) -> Response:
-        answer = await service.workers.run(kind, work(request, body))
+        answer = await service.workers.run(kind, service.explain(kind, asked))
         return Response(answer, media_type="application/json")
 
-    endpoint.__annotations__ |= {"request": Request, "body": model}
+    endpoint.__annotations__ |= {"request": Request, "asked": model}
     return endpoint
 
 
 def _add_reads(api: FastAPI, service: Service, registry: CollectorRegistry, security: list[Any]) -> None:
-    problems: dict[int | str, Any] = {status: PROBLEMS[status] for status in (400, 401)}
-    text = {"content": {"text/plain": {}}, "description": "Prometheus text format."}
-
     async def metrics() -> Response:
         """Metrics for Prometheus."""
         return Response(generate_latest(registry), headers={"Content-Type": CONTENT_TYPE_LATEST})
@@ -179,17 +152,35 @@ def _add_reads(api: FastAPI, service: Service, registry: CollectorRegistry, secu
         return JsonAnswer(api.openapi())
 
     api.add_route("/openapi.json", openapi, include_in_schema=False)
-    for endpoint, answer, needs in (
-        (service.info, {"model": schemas.InfoAnswer}, security),
-        (service.quality, {"model": schemas.QualityAnswer}, security),
-        (service.health, {"model": schemas.HealthAnswer}, []),
-        (service.ready, {"model": schemas.ReadyAnswer}, []),
-        (metrics, text, security),
-    ):
+    text = {"content": {"text/plain": {}}, "description": "Prometheus text format."}
+    ready = {"model": schemas.ReadyAnswer}
+    endpoints: tuple[tuple[Any, dict[int | str, Any], list[Any]], ...] = (
+        (service.info, {200: {"model": schemas.InfoAnswer}}, security),
+        (service.quality, {200: {"model": schemas.QualityAnswer}}, security),
+        (service.health, {200: {"model": schemas.HealthAnswer}}, []),
+        (service.ready, {200: ready, 503: ready}, []),
+        (metrics, {200: text}, security),
+    )
+    for endpoint, answers, needs in endpoints:
         api.get(
             f"/{endpoint.__name__}",
-            responses={200: answer, **({503: answer} if endpoint == service.ready else {}), **problems},
+            responses={**answers, 400: PROBLEMS[400], 401: PROBLEMS[401]},
             dependencies=needs,
             response_class=JsonAnswer,
             response_model=None,
         )(endpoint)
+
+
+def _add_pages(api: FastAPI, page: bytes | None) -> None:
+    """Serve the page of links at `/`, and the explorer, if there is one."""
+
+    def add(path: str, content: str | bytes, headers: dict[str, str]) -> None:
+        async def answer(_: Request) -> Response:
+            return HTMLResponse(content, headers=headers)
+
+        api.add_route(path, answer, include_in_schema=False)
+
+    plain = {"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "frame-ancestors 'none'"}
+    if page is not None:  # which holds values of rows, and says the rest of its policy itself
+        add(EXPLORER, page, {"Cache-Control": "no-store", **plain})
+    add("/", make_index([route.path for route in api.routes if isinstance(route, Route)]), plain)

@@ -1,117 +1,99 @@
-"""Bodies of requests: read within limits, and parsed by a worker thread."""
+"""Bodies of requests, read within limits."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+import json
+from collections.abc import AsyncGenerator, Callable
 from typing import Any
 
 from fastapi import HTTPException
-from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ValidationError
 from pydantic_core import from_json
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from illume.serve.schemas import RowSchema
 from illume.serve.settings import Settings
 from illume.serve.workers import BUSY, RETRY
 
 CLOSE = {"Connection": "close"}  # the rest of the request is not read
 FREE_BYTES = 65_536  # of each body, which do not count for the limit of all: small requests always pass
 FEWEST_VALUES = 100_000
-MAX_PROBLEMS = 100
 
 
-class Bodies:
-    """Reads bodies within limits of time, of bytes and values of each, and of bytes of all at a time."""
+class BodyLimits:
+    """Limits of bytes and values of each body, and of bytes of all bodies at a time."""
 
-    # Starlette's RequestBodyLimitMiddleware answers in plain text and leaves the connection open.
+    # Starlette's RequestBodyLimitMiddleware limits neither time, nor values, nor the bytes of all.
     def __init__(self, settings: Settings, n_columns: int) -> None:
-        self.settings, self._n_held = settings, 0
+        self.settings, self.n_held = settings, 0
         self.max_values = max(FEWEST_VALUES, 4 * settings.max_rows * (n_columns + 1))
 
-    @asynccontextmanager
-    async def read(self, request: Request) -> AsyncIterator[bytes]:
-        """Read a body, whose bytes are counted until it is no longer needed."""
-        held = _Held()
-        try:
-            yield await self._read(request, held)
-        finally:
-            self._n_held -= held.n_counted
+    def require_small(self, n_bytes: int, n_values: int = 0) -> None:
+        """Raise if a body holds too much."""
+        found = ((n_bytes, self.settings.max_bytes, "bytes"), (n_values, self.max_values, "values"))
+        for n, most, unit in found:
+            if n > most:
+                detail = f"a request may hold {most:,} {unit}; send fewer rows at a time"
+                raise HTTPException(413, detail, CLOSE)
 
-    async def _read(self, request: Request, held: _Held) -> bytes:
-        parts: list[bytes] = []
-        due = asyncio.get_running_loop().time() + self.settings.timeout
+    def hold(self, n_bytes: int) -> None:
+        """Count bytes; raise if all bodies together hold too many."""
+        if self.n_held + n_bytes > self.settings.max_total_bytes:
+            raise HTTPException(503, BUSY, RETRY | CLOSE)
+        self.n_held += n_bytes
+
+
+class LimitedRequest(Request):
+    """A request whose body is read within limits; its JSON has no NaN, infinity or halves of characters."""
+
+    n_held = 0
+
+    async def body(self) -> bytes:
+        """Return the body."""
+        due = asyncio.get_running_loop().time() + self.app.state.limits.settings.timeout
         try:
-            async with asyncio.timeout_at(request.scope["state"].get("deadline", due)):
-                self._require_small(int(request.headers.get("content-length", "0")), 0)
-                async for part in request.stream():
-                    self._hold(held, part)
-                    parts.append(part)
+            async with asyncio.timeout_at(self.scope["state"].get("deadline", due)):
+                return await super().body()
         except TimeoutError:
             raise HTTPException(408, "the request took too long to arrive; send it at once", CLOSE) from None
         except ClientDisconnect:
             raise HTTPException(400, "the connection was closed before the body was complete") from None
-        return b"".join(parts)
 
-    def _hold(self, held: _Held, part: bytes) -> None:
-        """Count the bytes of a part, and the values in it."""
-        held.n_bytes += len(part)
-        held.n_values += sum(map(part.count, (b",", b"[", b"{")))  # or more: text holds these, too
-        self._require_small(held.n_bytes, held.n_values)
-        more = max(0, held.n_bytes - FREE_BYTES) - held.n_counted
-        if self._n_held + more > self.settings.max_total_bytes:
-            raise HTTPException(503, BUSY, RETRY | CLOSE)
-        held.n_counted += more
-        self._n_held += more
+    async def stream(self) -> AsyncGenerator[bytes, None]:
+        """Yield the parts of the body; raise as soon as they are too many."""
+        limits: BodyLimits = self.app.state.limits
+        limits.require_small(int(self.headers.get("content-length", "0")))
+        n_bytes = n_values = 0
+        async for part in super().stream():
+            n_bytes += len(part)
+            n_values += sum(map(part.count, (b",", b"[", b"{")))  # or more: text holds these, too
+            limits.require_small(n_bytes, n_values)
+            more = max(0, n_bytes - FREE_BYTES) - self.n_held
+            limits.hold(more)
+            self.n_held += more
+            yield part
 
-    def _require_small(self, n_bytes: int, n_values: int) -> None:
-        for found, most, unit in (
-            (n_bytes, self.settings.max_bytes, "bytes"),
-            (n_values, self.max_values, "values"),
-        ):
-            if found > most:
-                detail = f"a request may hold {most:,} {unit}; send fewer rows at a time"
-                raise HTTPException(413, detail, CLOSE)
-
-
-class _Held:
-    """What was read of a body."""
-
-    n_bytes = n_values = n_counted = 0
+    async def json(self) -> Any:
+        """Return the values of the body."""
+        try:
+            return from_json(await self.body(), allow_inf_nan=False)
+        except ValueError as error:
+            raise json.JSONDecodeError(str(error), "", 0) from None
 
 
-class BodyRoute(APIRoute):
-    """A route whose endpoint gets the bytes of the body; the declared type only describes them."""
+class LimitedRoute(APIRoute):
+    """A route whose requests are limited; their bytes count until they are answered."""
 
-    # FastAPI would parse and check them in the event loop, which all requests share.
     def get_route_handler(self) -> Callable[[Request], Any]:
         """Return the function that handles a request."""
-        if self.body_field is None:
-            return super().get_route_handler()
+        handle = super().get_route_handler()
 
-        async def handle(request: Request) -> Response:
-            async with request.app.state.bodies.read(request) as body:
-                answer: Response = await self.endpoint(request, body)
-                return answer
+        async def handle_limited(request: Request) -> Response:
+            limited = LimitedRequest(request.scope, request.receive)
+            try:
+                return await handle(limited)
+            finally:
+                request.app.state.limits.n_held -= limited.n_held
 
-        return handle
-
-
-def parse_body(rows: RowSchema, model: type[BaseModel], body: bytes, content_type: str) -> Any:
-    """Return the request in a body, checked; it must be standard JSON, without NaN or infinity."""
-    kind = content_type.partition(";")[0].strip().lower()
-    is_json = kind == "application/json" or (kind.startswith("application/") and kind.endswith("+json"))
-    try:
-        values = from_json(body, allow_inf_nan=False) if body and is_json else None
-    except ValueError as error:
-        problem = {"type": "json_invalid", "loc": ("body",), "msg": "", "ctx": {"error": str(error)}}
-        raise RequestValidationError([problem]) from None
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        found = rows.problems(error, values, MAX_PROBLEMS)
-        raise RequestValidationError([each | {"loc": ("body", *each["loc"])} for each in found]) from None
+        return handle_limited

@@ -1,125 +1,111 @@
-"""Connections within limits of number, size and time."""
+"""Connections within limits of time, size and number."""
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter
+import math
+from dataclasses import dataclass, field
 from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
 
 from illume.serve.settings import Settings
 
-HEAD_SECONDS = 20.0
 HEAD_BYTES = 65_536
-GRACE_SECONDS = 1.0  # after the time limit of a request, in which the application may answer
-MOST_SPARE = 100
+GRACE_SECONDS = 1.0  # to answer a request that is late, and at the end, for a request on its way to arrive
 
 
+@dataclass(eq=False)
 class Connections:
-    """Open connections. Those beyond the limits are spare: only questions about the service are answered.
+    """The connections that wait for a request or the rest of it, the oldest first; whether all should end."""
 
-    If there are too many spare ones, the oldest makes room: `/health` and `/ready` can always be asked.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        self.settings = settings
-        self._admitted: dict[LimitedProtocol, str] = {}
-        self._by_address: Counter[str] = Counter()
-        self._spare: dict[LimitedProtocol, None] = {}
-
-    def admit(self, connection: LimitedProtocol) -> bool:
-        """Whether a connection is, or now becomes, one within the limits."""
-        if connection in self._admitted:
-            return True
-        address, limits = connection.client[0] if connection.client else "", self.settings
-        if (
-            len(self._admitted) < limits.max_connections
-            and self._by_address[address] < limits.max_connections_per_address
-        ):
-            self._spare.pop(connection, None)
-            self._admitted[connection] = address
-            self._by_address[address] += 1
-            return True
-        self._spare[connection] = None
-        if len(self._spare) > MOST_SPARE:
-            oldest = next(iter(self._spare))
-            del self._spare[oldest]
-            oldest.transport.abort()
-        return False
-
-    def remove(self, connection: LimitedProtocol) -> None:
-        """Forget a connection that was closed."""
-        self._spare.pop(connection, None)
-        if (address := self._admitted.pop(connection, None)) is not None:
-            self._by_address[address] -= 1
-            if not self._by_address[address]:
-                del self._by_address[address]
+    settings: Settings
+    waiting: dict[LimitedProtocol, None] = field(default_factory=dict)
+    ending: bool = False
 
 
 class LimitedProtocol(HttpToolsProtocol):
-    """Closes connections on which a request takes too long, from first to last byte, or has a large head.
+    """uvicorn's protocol, which closes connections whose request arrives too slowly or has a large head.
 
-    Requests learn from their state when they must have arrived (`deadline`) and whether the connection is
-    beyond the limits (`spare`).
+    If there are too many connections, the one that has waited for its request longest makes room, so that
+    `/health` and `/ready` can always be asked. Requests learn from their state when they must have arrived.
     """
 
-    # uvicorn limits the size of a head only with h11, and times not at all; its limit of connections counts
-    # idle ones and questions about the service, too.
+    # uvicorn limits the size of a head only with h11, and times not at all; its limit of connections refuses
+    # questions about the service, too.
     _timer: asyncio.TimerHandle | None = None
-    _in_head, _n_bytes = True, 0
+    _head_bytes = 0.0
 
-    def __init__(self, limits: Connections, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, all_of_them: Connections, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        self.limits, self._timeout = limits, limits.settings.timeout
+        self._all, self._waiting, self._settings = all_of_them, all_of_them.waiting, all_of_them.settings
 
     def connection_made(self, transport: Any) -> None:
-        """Wait for the first request."""
+        """Wait for the first request; the connection that has waited longest may have to go."""
         super().connection_made(transport)
-        self.limits.admit(self)
-        self._close_in(HEAD_SECONDS)
+        self._waiting[self] = None
+        self._start_timer()
+        if self._all.ending:
+            self.shutdown()
+        if len(self.connections) > self._settings.max_connections:
+            next(iter(self._waiting)).transport.abort()
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Stop waiting."""
-        self._stop_timer()
-        self.limits.remove(self)
+        self._stop_waiting()
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
         """Count the bytes of the head."""
-        self._n_bytes += len(data)
+        self._head_bytes += len(data)
         if self._timer is None:  # empty lines before a request do not begin one
-            self._close_in(HEAD_SECONDS)
+            self._start_timer()
         super().data_received(data)
-        if self._in_head and self._n_bytes > HEAD_BYTES:
+        if self._head_bytes > HEAD_BYTES:
             self.transport.close()
 
     def on_message_begin(self) -> None:
-        """Wait for the rest of the head."""
+        """Wait for the rest of the request."""
         super().on_message_begin()
-        state: dict[str, Any] = self.scope["state"]
-        state["deadline"] = self.loop.time() + self._timeout
-        state["spare"] = not self.limits.admit(self)
-        self._in_head, self._n_bytes = True, 0
-        self._close_in(min(HEAD_SECONDS, self._timeout))
+        self._head_bytes = 0.0
+        self._start_timer()
+        self.scope["state"]["deadline"] = self.loop.time() + self._settings.timeout
 
     def on_headers_complete(self) -> None:
-        """Wait for the body."""
-        self._in_head = False
-        self._close_in(self.scope["state"]["deadline"] + GRACE_SECONDS - self.loop.time())
+        """Stop counting."""
+        self._head_bytes = -math.inf
         super().on_headers_complete()
+        self.cycle.keep_alive &= not self._all.ending
 
     def on_message_complete(self) -> None:
         """Stop waiting: the request is complete."""
-        self._stop_timer()
-        self._in_head, self._n_bytes = True, 0
         super().on_message_complete()
+        if not self.cycle.response_complete:
+            self._stop_waiting()
 
-    def _close_in(self, seconds: float) -> None:
+    def on_response_complete(self) -> None:
+        """Wait for the next request."""
+        super().on_response_complete()
+        if self.cycle.response_complete and not self.transport.is_closing():
+            self._waiting[self] = None
+
+    def shutdown(self) -> None:
+        """End after the running request, or after a moment in which one on its way can arrive."""
+        if self.cycle is None or self.cycle.response_started:
+            self.loop.call_later(GRACE_SECONDS, super().shutdown)
+        else:  # the answer will say that the connection ends
+            super().shutdown()
+
+    def _start_timer(self) -> None:
         self._stop_timer()
+        seconds = self._settings.timeout + GRACE_SECONDS
         self._timer = self.loop.call_later(seconds, self.timeout_keep_alive_handler)
 
     def _stop_timer(self) -> None:
         if self._timer is not None:
             self._timer.cancel()
         self._timer = None
+
+    def _stop_waiting(self) -> None:
+        self._stop_timer()
+        self._waiting.pop(self, None)

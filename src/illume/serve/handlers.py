@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from itertools import islice
 from typing import Any
 
 from fastapi import FastAPI
@@ -15,16 +16,17 @@ from starlette.responses import JSONResponse, Response
 from illume.errors import BlackBoxError, IllumeError, LeftOutError, MissingExtraError, SchemaError
 from illume.serve.json_text import to_text
 from illume.serve.monitoring import error_fields, log
+from illume.serve.schemas import RowSchema
 from illume.serve.settings import Settings
 from illume.serve.workers import RETRY
 
 EXAMPLE_FIELDS = 4
 NO_MEMORY = "not enough memory; send fewer rows at a time"
-ROWS_ERRORS = {
+MAX_PROBLEMS = 100
+FORM_ERRORS: dict[Any, str] = {
+    ("body",): "the request must be a JSON object, sent with Content-Type: application/json",
     "missing": 'the request has no field "rows"',
     "list_type": '"rows" must be a list of rows',
-    "model_type": "the request must be a JSON object, sent with Content-Type: application/json",
-    "dict_type": "the request must be a JSON object, sent with Content-Type: application/json",
 }
 
 
@@ -36,20 +38,24 @@ class JsonAnswer(JSONResponse):
         return to_text(content)
 
 
-def add_error_handlers(api: FastAPI, settings: Settings, example: Mapping[str, Any]) -> None:
-    """Answer every error of an application with JSON; an example row shows the form of requests."""
-    form = request_form(example)
+def add_error_handlers(api: FastAPI, settings: Settings, rows: RowSchema) -> None:
+    """Answer every error of an application with JSON."""
+    form = request_form(rows.example)
     bug = "an error inside the service; its log has the request id of this answer"
 
     def invalid_request(_: Request, error: RequestValidationError) -> Response:
-        problems = error.errors()
+        problems = [{**each, "loc": tuple(each["loc"])} for each in error.errors()]
         for problem in problems:
-            in_rows = tuple(problem["loc"]) == ("body", "rows")
+            in_rows = problem["loc"] == ("body", "rows")
             if in_rows and problem["type"] == "too_long":
                 return _detail(f"a request may hold {settings.max_rows:,} rows; send them in parts", 413)
-            if (in_rows or tuple(problem["loc"]) == ("body",)) and problem["type"] in ROWS_ERRORS:
-                message = f"{ROWS_ERRORS[problem['type']]}; send {form}"
-                return _detail([_describe(problem | {"msg": message})], 422)  # other errors only follow
+            kind = problem["type"] if in_rows else problem["loc"]
+            if kind in FORM_ERRORS:  # other errors only follow
+                return _detail([_describe({**problem, "msg": f"{FORM_ERRORS[kind]}; send {form}"})], 422)
+        others = [problem for problem in problems if problem["loc"][:2] != ("body", "rows")]
+        if len(others) < len(problems) and error.body["rows"]:  # checks stop at the first wrong row
+            of_rows = rows.problems(error.body["rows"][: settings.max_rows])
+            problems = [*islice(of_rows, MAX_PROBLEMS - len(others)), *others]
         return _detail([_describe(problem) for problem in problems], 422)
 
     handlers: dict[type[Exception], Callable[[Request, Any], Response]] = {
@@ -74,7 +80,7 @@ def _library_error(request: Request, error: IllumeError) -> Response:
     if not isinstance(error, BlackBoxError):
         raise error  # a bug
     request_id, cause = request.state.request_id, error.__cause__ or error
-    fields = {"request_id": request_id, **error_fields(cause, request.app.state.settings.log_words)}
+    fields = {"request_id": request_id, **error_fields(cause, request.app.state.limits.settings.log_words)}
     log.error("the model failed", extra={"fields": fields})
     more = " and more" if error.more else ""
     named = f" on rows {', '.join(map(str, error.rows))}{more} (from 0)" if error.rows else ""

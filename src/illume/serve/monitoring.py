@@ -11,19 +11,13 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
+from fastapi import FastAPI
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, ProcessCollector
-from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from starlette.types import Message, Receive, Scope, Send
 
 from illume.serve.json_text import to_text
 from illume.serve.workers import Workers
 
-PATHS = frozenset(
-    f"/{name}"
-    for name in (
-        *("explain", "rules", "counterfactuals", "explorer"),
-        *("info", "quality", "health", "ready", "metrics"),
-    )
-)
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0)
 REQUEST_ID = re.compile(rb"[A-Za-z0-9._-]{1,64}")
 MAX_PATH = 100
@@ -39,13 +33,14 @@ class Monitor:
 
     # prometheus-fastapi-instrumentator counts neither rows nor waiting requests, and uvicorn's access log
     # knows neither rows, nor duration, nor request id.
-    def __init__(self, app: ASGIApp, registry: CollectorRegistry) -> None:
-        self.app = app
-        self.requests = Counter(
-            "illume_requests", "Requests by path and status.", ["path", "status"], registry=registry
-        )
+    def __init__(self, app: FastAPI, registry: CollectorRegistry) -> None:
+        self.app, self._paths = app, {getattr(route, "path", "") for route in app.routes}
         self.seconds = Histogram(
-            "illume_request_seconds", "Duration of requests.", ["path"], buckets=BUCKETS, registry=registry
+            "illume_request_seconds",
+            "Requests and their duration, by path and status.",
+            ["path", "status"],
+            buckets=BUCKETS,
+            registry=registry,
         )
         self.rows = Counter("illume_rows", "Rows in requests.", ["path"], registry=registry)
 
@@ -68,9 +63,8 @@ class Monitor:
         except Exception as error:  # after the answer 500
             log.error("failed", extra={"fields": {"request_id": request_id, **error_fields(error)}})
         seconds = time.perf_counter() - start
-        path = scope["path"] if scope["path"] in PATHS else "other"
-        self.requests.labels(path, str(status)).inc()
-        self.seconds.labels(path).observe(seconds)
+        path = scope["path"] if scope["path"] in self._paths else "other"
+        self.seconds.labels(path, str(status)).observe(seconds)
         if rows := state.get("rows"):
             self.rows.labels(path).inc(rows)
         fields = {

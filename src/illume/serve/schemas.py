@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-import numpy as np
 from pydantic import (
     AfterValidator,
     BaseModel,
@@ -22,6 +21,7 @@ from typing_extensions import TypedDict
 from illume.data.frames import Frame
 from illume.data.match_dtypes import FrameBuilder
 from illume.data.outputs import Outputs
+from illume.data.questions import Bands
 from illume.data.schema import Feature, Kind, Other, describe_unseen
 from illume.serve.json_text import escape
 
@@ -45,47 +45,10 @@ class Answer(BaseModel):
     note: str | None = None
 
 
-class FeatureContribution(BaseModel):
-    """The contribution of one feature of one row, on the scale of the row."""
-
-    name: str
-    value: Any
-    contribution: float | None
-    standard_error: float | None = Field(
-        None, description="Of the contribution: 0 if it is exact, null if unknown."
-    )
-
-
-class TrustFigures(BaseModel):
-    """How far the contributions of a row can be trusted."""
-
-    level: Literal["exact", "high", "fair", "low", "unknown"]
-    contribution_error: float | None = Field(description="Typical standard error of contributions.")
-    share: float | None = Field(description="Part of the contributions' squares that errors leave.")
-
-
-class ExplainedRow(BaseModel):
-    """Contributions to `output` on a scale; with base value and offset they add up to the score."""
-
-    model_config = ConfigDict(extra="allow")
-
-    outside: bool = Field(description="Whether it is outside of what the explainer was fitted on.")
-    stand_in: bool
-    outside_reasons: list[str]
-    scale: str
-    kind: str
-    output: str
-    base_value: float
-    offset: float
-    score: float | None
-    features: list[FeatureContribution]
-    trust: TrustFigures
-
-
 class ExplainAnswer(Answer):
-    """An explanation per row, or the arrays of the batch."""
+    """An explanation per row, or the arrays of the batch: see `to_dict` of the library's results."""
 
-    explanations: list[ExplainedRow] | None = None
+    explanations: list[dict[str, Any]] | None = None
     arrays: dict[str, Any] | None = None
 
 
@@ -111,14 +74,10 @@ class QualityAnswer(BaseModel):
 
 
 class HealthAnswer(BaseModel):
-    """The service is up, and what it serves."""
+    """The process is up."""
 
     status: str
     version: str
-    model: bool = Field(description="Whether the model is there; if not, its twin answers.")
-    features: int
-    classes: int | None = None
-    outputs: int | None = Field(None, description="Of a model that answers with numbers.")
 
 
 class ReadyAnswer(BaseModel):
@@ -209,20 +168,6 @@ class CounterfactualsOptions(Options):
     ] = None
 
 
-def explain_answer(outputs: Outputs) -> type[ExplainAnswer]:
-    """Return the model of answers to `/explain`, whose rows have the columns of a model's answers."""
-    none = np.empty((0, len(outputs)))
-    fields: dict[str, Any] = {
-        name: (str if column.dtype == object else float, ...)
-        for name, column in outputs.columns(none).items()
-    }
-    row = create_model("ExplainedRow", __base__=ExplainedRow, __doc__=ExplainedRow.__doc__, **fields)
-    rows: Any = (list[row] | None, None)  # type: ignore[valid-type]
-    return create_model(
-        "ExplainAnswer", __base__=ExplainAnswer, __doc__=ExplainAnswer.__doc__, explanations=rows
-    )
-
-
 class RowSchema:
     """The rows that an explainer takes: their type for pydantic, and a made-up example."""
 
@@ -235,8 +180,7 @@ class RowSchema:
         }
         self.row_type = make("Row", fields)
         self.row_type.__pydantic_config__ = ConfigDict(extra="ignore")  # allows additional columns
-        rows: Any = Annotated[list[self.row_type], Field(fail_fast=True)]  # type: ignore[name-defined]
-        self._rows: TypeAdapter[Any] = TypeAdapter(rows)
+        self._row: TypeAdapter[Any] = TypeAdapter(self.row_type)
         self.example = {name: typical_value(features.get(name)) for name in columns}
         self.builder: FrameBuilder = explainer.fitted_.dtypes
 
@@ -249,20 +193,14 @@ class RowSchema:
         extra: Any = {"json_schema_extra": {"examples": [{"rows": [self.example], **example}]}}
         return create_model(name, __base__=base, __doc__=base.__doc__, __cls_kwargs__=extra, rows=(rows, ...))
 
-    def problems(self, error: ValidationError, values: Any, most: int) -> list[Any]:
-        """Return the problems of a request: about `most` of them, as a short body can have millions."""
-        found: list[Any] = error.errors(include_url=False, include_input=False)
-        wrong = [each["loc"][1] for each in found if each["loc"][0:1] == ("rows",) and len(each["loc"]) > 1]
-        while wrong and len(found) < most:  # checks stop at a wrong row: go on with the next
-            start = wrong[-1] + 1
+    def problems(self, rows: Sequence[Any]) -> Iterator[dict[str, Any]]:
+        """Yield the problems of rows one by one, as a short body can have millions."""
+        for at, row in enumerate(rows):
             try:
-                self._rows.validate_python(values["rows"][start:])
-                break
-            except ValidationError as more:
-                for each in more.errors(include_url=False, include_input=False):
-                    wrong.append(start + int(each["loc"][0]))
-                    found.append(each | {"loc": ("rows", wrong[-1], *each["loc"][1:])})
-        return found[:most]
+                self._row.validate_python(row)
+            except ValidationError as error:
+                for each in error.errors(include_url=False, include_input=False):
+                    yield {**each, "loc": ("body", "rows", at, *each["loc"])}
 
     def frame(self, rows: Sequence[Mapping[str, Any]]) -> Frame:
         """Return validated rows as a frame of the library that the explainer was fitted with."""
@@ -285,6 +223,20 @@ def typical_value(feature: Feature | None) -> Any:
     if not math.isfinite(middle):
         return None if math.isnan(middle) else 0.0
     return round(middle) if feature.whole else float(f"{middle:.4g}")
+
+
+def example_options(outputs: Outputs) -> dict[str, Any]:
+    """Return options of rules and counterfactuals that suit a model's answers: of numbers, a threshold.
+
+    >>> from illume.data.number_outputs import Numbers
+    >>> example_options(Numbers(("price",), edges=((0.0, 512.25, 1000.0),), spread=(1.0,)))
+    {'threshold': 512.0}
+    """
+    bands = outputs.strata
+    if not isinstance(bands, Bands):
+        return {}
+    middle = float(f"{bands.edges[len(bands.edges) // 2]:.3g}")
+    return {"threshold": middle} | ({"output": outputs.names[0]} if len(outputs) > 1 else {})
 
 
 def _field_type(feature: Feature, strict: bool) -> Any:

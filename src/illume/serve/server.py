@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import gc
 import os
 import signal
 import socket
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +17,7 @@ import uvicorn
 from threadpoolctl import threadpool_limits
 
 from illume.serve.app import make_app
-from illume.serve.connections import MOST_SPARE, Connections, LimitedProtocol
+from illume.serve.connections import Connections, LimitedProtocol
 from illume.serve.monitoring import log, log_to_stdout
 from illume.serve.settings import Settings
 
@@ -25,7 +27,6 @@ if TYPE_CHECKING:
 SWITCH_SECONDS = 0.0005  # how long a working thread may keep the event loop waiting
 BACKLOG = 2048
 KEEP_ALIVE_SECONDS = 75  # longer than proxies keep their connections
-WATCH_SECONDS = 1
 OTHER_FILES = 200  # open beside the connections
 
 
@@ -42,9 +43,30 @@ def _allow_open_files(n_files: int) -> None:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    wanted = n_files if hard == resource.RLIM_INFINITY else min(n_files, hard)
-    if soft not in (resource.RLIM_INFINITY, wanted) and soft < wanted:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if soft != resource.RLIM_INFINITY:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(n_files, hard)), hard))
+
+
+class Server(uvicorn.Server):
+    """uvicorn's server, which at the end takes the connections that were made, but not accepted yet."""
+
+    # They would be reset, with the requests that were sent on them.
+    def __init__(self, config: uvicorn.Config, connections: Connections) -> None:
+        super().__init__(config)
+        self.connections = connections
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """Stop listening, and end all connections."""
+        self.connections.ending = True
+        loop, taken = asyncio.get_running_loop(), []
+        common = {"config": self.config, "server_state": self.server_state, "app_state": self.lifespan.state}
+        make = partial(LimitedProtocol, self.connections, **common)
+        for listener in sockets or []:
+            with suppress(BlockingIOError):
+                while True:
+                    accepted, _ = listener.accept()
+                    taken.append(loop.create_task(loop.connect_accepted_socket(make, accepted)))
+        await super().shutdown(sockets)
 
 
 def run(
@@ -57,25 +79,24 @@ def run(
     """Serve until SIGTERM or SIGINT; running requests are finished first, within their time limit."""
     threadpool_limits(1)  # requests are small and run in parallel
     sys.setswitchinterval(SWITCH_SECONDS)
-    _allow_open_files(settings.max_connections + MOST_SPARE + OTHER_FILES)
+    _allow_open_files(settings.max_connections + OTHER_FILES)
     log_to_stdout()
     app, service = make_app(explainer, settings, page)
     service.warm_up()
     # What exists by now stays; scanning it for garbage again and again would cause pauses.
     gc.collect()
     gc.freeze()
+    connections = Connections(settings)
     config = uvicorn.Config(
         app,
         access_log=False,
         log_config=None,
         server_header=False,
         lifespan="off",
-        http=partial(LimitedProtocol, Connections(settings)),  # type: ignore[arg-type]
+        http=partial(LimitedProtocol, connections),  # type: ignore[arg-type]
         ws="none",
         timeout_keep_alive=KEEP_ALIVE_SECONDS,
         timeout_graceful_shutdown=int(2 * settings.timeout) + 1,
-        callback_notify=service.watch,
-        timeout_notify=WATCH_SECONDS,
     )
     # uvicorn handles these signals, and raises them again after it has stopped.
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -83,7 +104,7 @@ def run(
     host, port = listener.getsockname()[:2]
     log.info("started", extra={"fields": {"host": host, "port": port}})
     ready()
-    uvicorn.Server(config).run(sockets=[listener])
+    Server(config, connections).run(sockets=[listener])
     log.info("stopped")
     if service.workers.n_pending or service.workers.n_abandoned:
         os._exit(0)  # Python would wait for threads whose work may never end

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import os
 from collections.abc import Iterator
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
@@ -14,10 +12,17 @@ from starlette.responses import Response
 
 from illume import __version__
 from illume.data.frames import as_frame, chunks
-from illume.errors import BlackBoxError, IllumeError, LeftOutError, MissingExtraError, rows_after
+from illume.errors import (
+    BlackBoxError,
+    IllumeError,
+    LeftOutError,
+    MissingExtraError,
+    OptionError,
+    Setting,
+    rows_after,
+)
 from illume.explanations.check_options import check_options
 from illume.serve.json_text import to_text
-from illume.serve.monitoring import log
 from illume.serve.schemas import RowSchema
 from illume.serve.settings import Settings
 from illume.serve.workers import Workers
@@ -26,8 +31,6 @@ if TYPE_CHECKING:
     from illume import Explainer
 
 PIECE_ROWS = {"explain": 1024, "rules": 128, "counterfactuals": 16}  # of a step of the work
-STUCK = 4  # time limits without any answer, made-up row included
-EXIT_STUCK = 3
 STAND_IN = (
     "served without the model: its answers are those of its twin; "
     "start the service with --model for the model's"
@@ -48,31 +51,11 @@ class Service:
         self.outputs = explainer.fitted_.outputs
         self.workers, self.settings = Workers(settings), settings
         self.stand_in = not explainer.fitted_.has_model
-        self._probe: asyncio.Task[None] | None = None
 
     def warm_up(self) -> None:
         """Explain a made-up row, so that the first request does not wait for lazy imports."""
         with suppress(IllumeError):  # the model may not accept it
             self.explainer(self.rows.frame([self.rows.example]))
-
-    async def watch(self) -> None:
-        """Ask the model about a made-up row if it has not answered for long; end the process if it is stuck.
-
-        Without this, a service that is not ready would get no requests, and never find out that it is again.
-        """
-        seconds, timeout = self.workers.unanswered(), self.settings.timeout
-        if self.settings.exit_when_stuck and seconds > STUCK * timeout:
-            log.error("stuck", extra={"fields": {"seconds": round(seconds)}})
-            os._exit(EXIT_STUCK)  # threads that do not return cannot be ended otherwise
-        if seconds > timeout and (self._probe is None or self._probe.done()):
-            self._probe = asyncio.create_task(self._ask_model())
-
-    async def _ask_model(self) -> None:
-        def work() -> Iterator[Any]:
-            yield self.explainer(self.rows.frame([self.rows.example]))
-
-        with suppress(IllumeError, HTTPException):
-            await self.workers.run("probe", work())
 
     def explain(self, kind: str, request: Any) -> Iterator[bytes | None]:
         """Explain the rows of a request, step by step, by the method that its endpoint is named after.
@@ -104,17 +87,18 @@ class Service:
             check_options(self.outputs, kind, options)
             self.outputs.towards(options.get("positive_class"))
             self._require_threshold(options.get("threshold"))
-        except ValueError as error:
-            field = [name for name in options if name in str(error)]
-            problem = {"loc": ("body", *field[:1]), "msg": str(error), "type": "value_error"}
+        except OptionError as error:
+            wrong = [name for name in error.options if name in options]  # others are advised instead
+            problem = {"loc": ("body", *wrong[:1]), "msg": str(error), "type": "value_error"}
             raise RequestValidationError([problem]) from None
 
     def _require_threshold(self, threshold: float | None) -> None:
         """Raise if classes should be decided by another threshold: its rules would take long to grow."""
         if self.outputs.decides and threshold not in (None, self.explainer.threshold):
-            raise ValueError(
-                f"threshold is {threshold!r}, and this service decides by {self.explainer.threshold!r}; "
-                "start it with illume serve --threshold for another"
+            raise OptionError(
+                Setting("threshold"),
+                f" is {threshold!r}, and this service decides by {self.explainer.threshold!r}; "
+                "start it with illume serve --threshold for another",
             )
 
     async def info(self) -> dict[str, Any]:
@@ -145,14 +129,8 @@ class Service:
         return Response(answer, 200 if reason is None else 503, media_type="application/json")
 
     async def health(self) -> dict[str, Any]:
-        """Say that the service is up, and what it serves."""
-        return {
-            "status": "ok",
-            "version": __version__,
-            "model": not self.stand_in,
-            "features": len(self.explainer.schema_),
-            self.outputs.members: len(self.outputs),
-        }
+        """Say that the process is up."""
+        return {"status": "ok", "version": __version__}
 
     def _answer(self, name: str, value: Any) -> bytes:
         note = STAND_IN if self.stand_in else None

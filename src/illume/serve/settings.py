@@ -27,9 +27,7 @@ class Settings:
     workers: int = 2  # requests worked on at a time
     max_waiting: int = 128  # requests of a kind that may wait besides
     max_abandoned: int = 8  # threads whose call has not returned in time; then no work is accepted
-    exit_when_stuck: bool = False  # whether the process ends once the model has not answered for long
-    max_connections: int = 1_000  # more are answered with 503, but for questions about the service
-    max_connections_per_address: int = 256
+    max_connections: int = 1_000  # of more, the one that has waited longest for its request is closed
     log_words: bool = False  # whether messages of the model's errors, which may hold values, are logged
 
     def __post_init__(self) -> None:
