@@ -29,7 +29,7 @@ def made(tmp_path_factory):
 
 
 def test_shapash_leads_from_our_base_value_to_our_score_for_both_classes(made):
-    smart, attributions = made["smart"], made["attributions"]
+    smart, attributions = made["smart"], made["coded"]
     for label, sign in ((0, -1), (1, 1)):
         kept = smart.explainer.contributions[label]
         np.testing.assert_allclose(kept.to_numpy(), sign * attributions.values)
