@@ -180,7 +180,7 @@ def _quality_table(quality: Quality) -> str:
     first, second = answers.measures
     names = ("", first, "", second, "Rows")
     head = tag("tr", *(tag("th", name, scope="col") if name else tag("td", "") for name in names))
-    caption = tag("caption", "How closely the model is answered like")
+    caption = tag("caption", "How close answers are to the model's")
     table = tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="plain quality")
     return tag("p", answers.measured, class_="lead") + tag(
         "div", table, class_="wide", tabindex="0", role="region", aria_label=first
