@@ -26,7 +26,7 @@ def big_report(folder):
     def model(frame):
         rough = sum(np.sin(300 * frame[f"feature {j}"]) for j in (4, 5, 6))  # which no network learns
         smooth = frame["feature 0"] * frame["feature 1"] + 2 * frame["feature 2"]
-        return 1 / (1 + np.exp(-smooth - 1.5 * rough))
+        return 1 / (1 + np.exp(-smooth - 0.8 * rough))
 
     return (
         Explainer(model, effort="quick", surrogate_options=SurrogateOptions(encoder="identity"))
