@@ -16,8 +16,9 @@ X, y = data.data, data.target_names[data.target]
 model = HistGradientBoostingClassifier(random_state=0).fit(X, y)
 
 # %%
-# Four latents, to be quick. The first call trains the latent surrogate and grows the tree of rules.
-explainer = illume.Explainer(model, surrogate_options=illume.SurrogateOptions(n_latents=4)).fit(X)
+# Four latents and little effort, to be quick. The first call trains the latent surrogate and grows the tree.
+options = illume.SurrogateOptions(n_latents=4)
+explainer = illume.Explainer(model, effort="quick", surrogate_options=options).fit(X)
 rules = explainer.rules(X)
 print(repr(rules[0]))
 
