@@ -76,3 +76,16 @@ def test_one_slow_call_is_not_a_slow_model(small_tiers, monkeypatch):
 
     quality = Explainer(starts_slowly, **OPTIONS).fit(ROWS).quality_
     assert (quality.n_queries, quality.fewer) == (600, None)
+
+
+def test_the_few_features_that_a_model_uses_are_found_among_many():
+    X = np.random.default_rng(0).normal(size=(500, 100))
+
+    def few(rows):
+        rare = (rows[:, 40] > 1) & (rows[:, 60] > 1)  # which single changes of a few rows hardly show
+        return 1 / (1 + np.exp(-2 * rows[:, 3] * rows[:, 7] - 4 * rare))
+
+    explainer = Explainer(few, effort="quick", queries=100_000, verbose=False).fit(X)
+    values = explainer(X).values
+    assert (np.delete(values, [3, 7, 40, 60], axis=1) == 0).all()
+    assert (values[:, [3, 7, 40, 60]] != 0).any(0).all()

@@ -29,6 +29,8 @@ PROBE_SHARE = 0.04  # of the queries
 WALK_SHARE, MOST_SHARE = 0.08, 0.15  # of the queries, for validation rows and for report rows
 ENOUGH_ROWS = 20  # that are walked twice, if that takes no more than the larger share
 FEWEST_PROBES, MOST_PROBES = 64, 512
+MANY_FEATURES, FEW_PROBES = 64, 8  # of so many features, each is tried a few times alone, and then together
+GROUP_ROWS, GROUP_SHARE = 512, 0.15  # in which features are tried together; and of the queries
 MOST_WALKS, MOST_ROWS, FEWEST_ROWS = 8, 200, 8
 VALIDATION_SHARE, MOST_VALIDATION = 0.05, 20_000
 NO_EFFECT = 1e-9
@@ -181,18 +183,61 @@ def _find_used(
 ) -> tuple[BoolArray, int]:
     """Return which features have any effect on the model's answers, (f,), and how often it was asked."""
     n = int(min(MOST_PROBES, PROBE_SHARE * n_queries / max(live.sum(), 1)))
-    if n < FEWEST_PROBES:
+    many = n < FEWEST_PROBES and live.sum() >= MANY_FEATURES
+    if n < FEWEST_PROBES and not many:
         return live, 0
+    n = FEW_PROBES if many else n
     coding = Coding.fit(encoding, material.encoded.X[material.split.training], live)
     codes = coding.codes(material.encoded.X, material.encoded.imputed)
     told_apart = np.zeros((len(codes), len(live)))
     told_apart[:, coding.features] = codes.at + codes.part
     asked = probes(told_apart, material.split.training, n, rng)
-    P = MixedFrames.from_names(material.frame, material.frame, encoding.schema.names).answers(asked, ask)
-    moved = (np.abs(P - material.P[asked.row]) / outputs.unit).max(1) > NO_EFFECT
+    mixer = MixedFrames.from_names(material.frame, material.frame, encoding.schema.names)
+
+    def moves(mixtures: Mixtures) -> BoolArray:
+        """Return which mixed rows are answered otherwise than the rows that they are made of."""
+        P = mixer.answers(mixtures, ask)
+        return np.asarray((np.abs(P - material.P[mixtures.row]) / outputs.unit).max(1) > NO_EFFECT)
+
     changed = (~asked.from_row).argmax(1)
-    used = np.bincount(changed[moved], minlength=len(live)) > 0
-    return (np.asarray(used & live) if used.any() else live), len(asked)
+    used = np.asarray(live & (np.bincount(changed[moves(asked)], minlength=len(live)) > 0))
+    n_asked = len(asked)
+    if many:
+        most = int(GROUP_SHARE * n_queries)
+        found, more = _try_together(moves, live & ~used, material.split.training, most, rng)
+        used, n_asked = used | found, n_asked + more
+    return (used if used.any() else live), n_asked
+
+
+def _try_together(
+    moves: Callable[[Mixtures], BoolArray],
+    unmoved: BoolArray,
+    rows: IntArray,
+    most: int,
+    rng: np.random.Generator,
+) -> tuple[BoolArray, int]:
+    """Return which features are used of those that moved no answer alone, (f,), and how often that asks.
+
+    All of them are changed together in many rows. Where that moves an answer, they are divided into halves;
+    those that are left when no more may be asked count as used.
+    """
+    used, n_asked = np.zeros(len(unmoved), dtype=bool), 0
+    todo = [np.flatnonzero(unmoved)] if unmoved.any() else []
+    while todo and n_asked + GROUP_ROWS <= most:
+        group = todo.pop()
+        from_row = np.ones((GROUP_ROWS, len(unmoved)), dtype=bool)
+        from_row[:, group] = False
+        mixed = Mixtures(rng.choice(rows, GROUP_ROWS), rng.choice(rows, GROUP_ROWS), from_row)
+        n_asked += GROUP_ROWS
+        if not moves(mixed).any():
+            continue
+        if len(group) == 1:
+            used[group] = True
+        else:
+            todo += np.array_split(group, 2)
+    for group in todo:
+        used[group] = True
+    return used, n_asked
 
 
 def _queries_for_walks(n_queries: int, m: int) -> int:
