@@ -64,7 +64,7 @@ class Model:
 
 @dataclass(frozen=True)
 class Question:
-    """What an explainer is asked."""
+    """The positive class and the threshold that explanations are for."""
 
     positive_class: Annotated[
         str | None,
